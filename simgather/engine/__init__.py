@@ -1,0 +1,1 @@
+"""From a Program and its costs to a Timeline."""

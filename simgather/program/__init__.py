@@ -1,0 +1,1 @@
+"""What each rank's host thread does, decided by policy and execution order alone."""

@@ -50,12 +50,13 @@ class Module:
 class Use:
     """One step of an execution order: a module runs, or its weight is used without calling it.
 
-    `module` is an index into the workload's modules. A `functional` use runs no forward pre-hook. It is a kernel of
+    `module` is an index into the workload's modules, `module_name` its name. A `functional` use runs no forward pre-hook. It is a kernel of
     its own: `name` (default: the module's name) and durations may differ from the module's, as when a tied output
     layer multiplies by the embedding's weight.
     """
 
     module: int
+    module_name: str
     functional: bool
     name: str
     forward_ns: int
