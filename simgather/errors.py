@@ -14,7 +14,9 @@ class InputError(SimgatherError, ValueError):
     out.
     """
 
-    def __init__(self, message: str, source: str | None = None, line: int | None = None, key: str | None = None) -> None:
+    def __init__(
+        self, message: str, source: str | None = None, line: int | None = None, key: str | None = None
+    ) -> None:
         super().__init__(message, source, line, key)
         self.message = message
         self.source = source

@@ -182,7 +182,7 @@ def _buckets(scenario: Scenario, model: _Model) -> tuple[Bucket, ...]:
     asked, dp, megatron = scenario.buckets, scenario.cluster.gpus, model.megatron
     pad = asked.pad_for_high_nccl_busbw or (megatron is not None and megatron.pad_for_high_nccl_busbw)
     if asked.groups is not None:
-        return lay_out_groups(model.modules, _groups(asked.groups, model.modules), dp=dp, pad_for_high_nccl_busbw=pad)
+        return lay_out_groups(_groups(asked.groups, model.modules), dp=dp, pad_for_high_nccl_busbw=pad)
     size: int | None = default_bucket_size(dp)
     if asked.one:
         size = None

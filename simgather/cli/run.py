@@ -27,7 +27,9 @@ def add_to(commands: Any) -> None:
         default=[],
         help="override a key of the scenario, as in --set cluster.gpus=8; may be repeated",
     )
-    parser.add_argument("--json", metavar="FILE", help="write the whole report as JSON; - prints it instead of the text")
+    parser.add_argument(
+        "--json", metavar="FILE", help="write the whole report as JSON; - prints it instead of the text"
+    )
     parser.add_argument("--plot", metavar="FILE", help="draw the timeline of all ranks (.png, .svg or .pdf)")
     parser.add_argument("--check", action="store_true", help="exit with 1 unless the verdict is safe")
     parser.set_defaults(command=run)

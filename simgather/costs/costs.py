@@ -5,7 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from simgather.program.operations import CollectiveKind, Kernel
+from simgather.program.operations import (
+    CollectiveKind,
+    Dispatch,
+    HostSync,
+    Kernel,
+    Mark,
+    Operation,
+    OptimizerKernel,
+    Wait,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +31,17 @@ class Costs:
     gather_ns: tuple[int, ...]
     reduce_scatter_ns: tuple[int, ...]
     skew: tuple[Fraction, ...]
+
+    def host_ns(self) -> dict[type[Operation], int]:
+        """What each kind of operation costs the host thread before it is enqueued."""
+        return {
+            Kernel: self.launch_ns,
+            OptimizerKernel: self.launch_ns,
+            Dispatch: self.dispatch_ns,
+            Wait: self.wait_ns,
+            HostSync: 0,
+            Mark: 0,
+        }
 
     def collective_ns(self, kind: CollectiveKind, bucket: int) -> int:
         """Transfer time of one collective, from the last rank's arrival to its end."""

@@ -8,7 +8,7 @@ it; SimPy's own order (time, priority, sequence of scheduling) makes the run its
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import Any
 
 import simpy
@@ -16,7 +16,7 @@ import simpy
 from simgather.costs.costs import Costs
 from simgather.engine.timeline import RankTimeline, Timeline
 from simgather.program.collectives import Collective, Matching
-from simgather.program.operations import Dispatch, HostSync, Kernel, OptimizerKernel, Program, Wait
+from simgather.program.operations import Dispatch, HostSync, Kernel, Operation, OptimizerKernel, Program, Wait
 
 Steps = Generator[simpy.Event, Any, None]
 
@@ -25,7 +25,9 @@ def simulate(program: Program, matching: Matching, costs: Costs, connections: in
     """When everything in the program happens; `connections` is CUDA_DEVICE_MAX_CONNECTIONS (1: one shared queue)."""
     env = simpy.Environment()
     transfers = [_Transfer(env, collective, costs, len(program.ranks)) for collective in matching.collectives]
-    ranks = [_Rank(env, rank, program, costs, transfers, shared_queue=connections == 1) for rank in _indices(program)]
+    ranks = [
+        _Rank(env, rank, program, costs, transfers, shared_queue=connections == 1) for rank in range(len(program.ranks))
+    ]
     env.run()
     return Timeline(
         program,
@@ -34,10 +36,6 @@ def simulate(program: Program, matching: Matching, costs: Costs, connections: in
         tuple(transfer.start_ns for transfer in transfers),
         tuple(transfer.end_ns for transfer in transfers),
     )
-
-
-def _indices(program: Program) -> range:
-    return range(len(program.ranks))
 
 
 class _Transfer:
@@ -66,15 +64,18 @@ class _Transfer:
 
 
 class _Stream:
-    """A first-in-first-out queue of items, each a generator that one process runs to its end before the next."""
+    """A first-in-first-out queue that one process works off.
+
+    An item is a generator, run to its end before the next begins, or an event, which happens when its turn comes.
+    """
 
     def __init__(self, env: simpy.Environment) -> None:
         self.env = env
-        self.items: deque[Steps] = deque()
+        self.items: deque[Steps | simpy.Event] = deque()
         self.idle: simpy.Event | None = None
         env.process(self._work())
 
-    def put(self, item: Steps) -> None:
+    def put(self, item: Steps | simpy.Event) -> None:
         """Enqueue an item."""
         self.items.append(item)
         if self.idle is not None:
@@ -86,7 +87,11 @@ class _Stream:
             if not self.items:
                 self.idle = self.env.event()
                 yield self.idle
-            yield from self.items.popleft()
+            item = self.items.popleft()
+            if isinstance(item, simpy.Event):
+                item.succeed()
+            else:
+                yield from item
 
 
 class _Turn:
@@ -125,6 +130,7 @@ class _Rank:
         self.transfers = transfers
         self.shared_queue = shared_queue
         self.last_turn: _Turn | None = None
+        self.known_kernel_ns: dict[tuple[int, str], int] = {}
         self.compute = _Stream(env)
         self.nccl = _Stream(env)
         self.enqueued: list[int | None] = [None] * len(self.operations)
@@ -137,43 +143,49 @@ class _Rank:
         return RankTimeline(tuple(self.enqueued), tuple(self.started), tuple(self.ended))
 
     def _host(self) -> Steps:
-        env, costs, enqueued = self.env, self.costs, self.enqueued
-        kernel_ns: dict[tuple[int, str], int] = {}
+        env, enqueued = self.env, self.enqueued
+        host_ns = self.costs.host_ns()
+        enqueue: dict[type[Operation], Callable[[int, Any], None]] = {
+            Kernel: self._enqueue_kernel,
+            OptimizerKernel: self._enqueue_optimizer,
+            Dispatch: self._enqueue_collective,
+            Wait: self._enqueue_wait,
+        }
         for index, operation in enumerate(self.operations):
             kind = type(operation)
-            if kind is Kernel:
-                if costs.launch_ns:
-                    yield env.timeout(costs.launch_ns)
-                enqueued[index] = env.now
-                key = (id(operation.use), operation.phase)
-                if key not in kernel_ns:
-                    kernel_ns[key] = costs.kernel_ns(self.rank, operation)
-                self.compute.put(self._run_kernel(index, kernel_ns[key], self._turn()))
-            elif kind is Wait:
-                if costs.wait_ns:
-                    yield env.timeout(costs.wait_ns)
-                enqueued[index] = env.now
-                self.compute.put(self._wait_for(index, operation.sequence, self._turn()))
-            elif kind is Dispatch:
-                if costs.dispatch_ns:
-                    yield env.timeout(costs.dispatch_ns)
-                enqueued[index] = env.now
-                recorded = env.event()
-                self.compute.put(self._record(recorded))
-                self.nccl.put(self._join_collective(index, operation.sequence, recorded, self._turn()))
-            elif kind is OptimizerKernel:
-                if costs.launch_ns:
-                    yield env.timeout(costs.launch_ns)
-                enqueued[index] = env.now
-                self.compute.put(self._run_kernel(index, costs.optimizer_ns, self._turn()))
+            if host_ns[kind]:
+                yield env.timeout(host_ns[kind])
+            enqueued[index] = self._now()
+            if kind in enqueue:
+                enqueue[kind](index, operation)
             elif kind is HostSync:
-                enqueued[index] = env.now
                 drained = env.event()
-                self.compute.put(self._record(drained))
+                self.compute.put(drained)
                 yield drained
-                self.ended[index] = env.now
-            else:
-                enqueued[index] = env.now
+                self.ended[index] = self._now()
+
+    def _enqueue_kernel(self, index: int, kernel: Kernel) -> None:
+        self.compute.put(self._run_kernel(index, self._kernel_ns(kernel), self._turn()))
+
+    def _enqueue_optimizer(self, index: int, _: OptimizerKernel) -> None:
+        self.compute.put(self._run_kernel(index, self.costs.optimizer_ns, self._turn()))
+
+    def _enqueue_wait(self, index: int, wait: Wait) -> None:
+        self.compute.put(self._wait_for(index, wait.sequence, self._turn()))
+
+    def _enqueue_collective(self, index: int, dispatch: Dispatch) -> None:
+        recorded = self.env.event()
+        self.compute.put(recorded)
+        self.nccl.put(self._join_collective(index, dispatch.sequence, recorded, self._turn()))
+
+    def _kernel_ns(self, kernel: Kernel) -> int:
+        key = (id(kernel.use), kernel.phase)
+        if key not in self.known_kernel_ns:
+            self.known_kernel_ns[key] = self.costs.kernel_ns(self.rank, kernel)
+        return self.known_kernel_ns[key]
+
+    def _now(self) -> int:
+        return int(self.env.now)
 
     def _turn(self) -> _Turn | None:
         if self.shared_queue:
@@ -184,31 +196,27 @@ class _Rank:
         if turn is not None:
             yield from turn.come()
             turn.started.succeed()
-        self.started[index] = self.env.now
+        self.started[index] = self._now()
         yield self.env.timeout(duration_ns)
-        self.ended[index] = self.env.now
+        self.ended[index] = self._now()
 
     def _wait_for(self, index: int, sequence: int, turn: _Turn | None) -> Steps:
-        self.started[index] = self.env.now
+        self.started[index] = self._now()
         if turn is not None:
             yield from turn.come()
         yield self._transfer(sequence).ended
         if turn is not None:
             turn.started.succeed()
-        self.ended[index] = self.env.now
-
-    def _record(self, event: simpy.Event) -> Steps:
-        event.succeed()
-        yield event
+        self.ended[index] = self._now()
 
     def _join_collective(self, index: int, sequence: int, recorded: simpy.Event, turn: _Turn | None) -> Steps:
         yield recorded
         if turn is not None:
             yield from turn.come()
             turn.started.succeed()
-        self.started[index] = self.env.now
+        self.started[index] = self._now()
         yield self._transfer(sequence).arrive()
-        self.ended[index] = self.env.now
+        self.ended[index] = self._now()
 
     def _transfer(self, sequence: int) -> _Transfer | _Never:
         return self.transfers[sequence] if sequence < len(self.transfers) else _Never(self.env)

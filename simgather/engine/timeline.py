@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from simgather.program.collectives import Matching
 from simgather.program.operations import Program
 
-
 Interval = tuple[int, int]
 """From start to end, in nanoseconds."""
 
@@ -21,8 +20,8 @@ class RankTimeline:
     | kernel, optimizer | host clock after the launch | kernel start | kernel end |
     | dispatch | host clock after the call | rank ready | collective end |
     | wait | host clock after the call | stream reached it | stream passed it |
-    | host sync | host reached it | – | host passed it |
-    | mark | host clock | – | – |
+    | host sync | host reached it | - | host passed it |
+    | mark | host clock | - | - |
     """
 
     enqueued_ns: tuple[int | None, ...]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from simgather.policies.base import FrameworkError, Gather, Host, ModuleCall, Policy, PolicyError
 from simgather.policies.bounds import AllUpfront, Prefetch, Synchronous
-from simgather.policies.megatron import MegatronCore08, MegatronCore010, MegatronCore011, MegatronCore016
+from simgather.policies.megatron import MegatronCore010, MegatronCore011, MegatronCore016, MegatronCore08
 
 __all__ = ["POLICIES", "FrameworkError", "Gather", "Host", "ModuleCall", "Policy", "PolicyError", "make_policy"]
 

@@ -1,7 +1,7 @@
 """When a bucket's gradient reduce-scatter is dispatched: frameworks count gradients in different ways, and may assert.
 
 During the last microbatch's backward every parameter announces its gradient; the rule here says whether that was the
-bucket's last one. What a release of Megatron-core asserts along the way is raised as `GradientAssertion`.
+bucket's last one. What a release of Megatron-core asserts along the way is raised as `GradientSyncError`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 
-class GradientAssertion(Exception):
+class GradientSyncError(Exception):
     """An assertion of the framework's gradient sync; `text` is the framework's own."""
 
     def __init__(self, text: str) -> None:
@@ -74,7 +74,7 @@ class CountedSync(GradientSync):
         """Dispatch when the last parameter of the bucket arrives."""
         with_grad = self._with_grad[bucket]
         if parameter in with_grad:
-            raise GradientAssertion("Cannot set grad twice")
+            raise GradientSyncError("Cannot set grad twice")
         with_grad.add(parameter)
         return len(with_grad) == self.parameter_counts[bucket]
 
@@ -104,7 +104,7 @@ class LearnedSync(GradientSync):
             counts = self._counts[bucket]
             if self._learned[bucket] is None and counts:
                 if len(counts) != self.parameter_counts[bucket]:
-                    raise GradientAssertion("")
+                    raise GradientSyncError("")
                 self._learned[bucket] = counts
             self._counts[bucket] = {}
 
@@ -126,8 +126,7 @@ class LearnedSync(GradientSync):
         return False
 
 
-def _not_issued(with_grad: int, parameters: int) -> GradientAssertion:
-    return GradientAssertion(
-        "Communication call has not been issued for this bucket "
-        f"({with_grad}/{parameters} params have grad available)"
+def _not_issued(with_grad: int, parameters: int) -> GradientSyncError:
+    return GradientSyncError(
+        f"Communication call has not been issued for this bucket ({with_grad}/{parameters} params have grad available)"
     )

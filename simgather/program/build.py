@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from simgather.policies import FrameworkError, Gather, ModuleCall, Policy
-from simgather.policies.gradients import GradientAssertion, GradientSync
+from simgather.policies.gradients import GradientSync, GradientSyncError
 from simgather.program.operations import (
     CollectiveKind,
     Dispatch,
@@ -13,8 +13,10 @@ from simgather.program.operations import (
     HostSync,
     Kernel,
     Mark,
+    MarkKind,
     Operation,
     OptimizerKernel,
+    Phase,
     Program,
     RankProgram,
     Wait,
@@ -64,11 +66,12 @@ class _HostThread:
         """All iterations, or as far as the framework gets."""
         failure = None
         try:
-            for self.iteration in range(self.training.iterations):
-                self._iteration(orders[self.iteration])
+            for iteration, order in enumerate(orders):
+                self.iteration = iteration
+                self._iterate(order)
         except FrameworkError as error:
             failure = self._fail(error.type_name, error.text)
-        except GradientAssertion as error:
+        except GradientSyncError as error:
             failure = self._fail("AssertionError", error.text)
         return RankProgram(tuple(self.operations), failure)
 
@@ -93,15 +96,16 @@ class _HostThread:
     def hooks_active(self) -> bool:
         return self.iteration > 0 or self.hooks_first
 
-    def _iteration(self, order: Order) -> None:
+    def _iterate(self, order: Order) -> None:
         self.phase = "zero_grad"
         self._mark("iteration", self.iteration)
         self.syncs.clear()
         self.gradients.start_of_iteration()
         if self.hooks_active:
             self.policy.start_of_iteration(self.gather)
-        for self.microbatch in range(self.training.microbatches):
-            self._mark("microbatch", self.microbatch)
+        for microbatch in range(self.training.microbatches):
+            self.microbatch = microbatch
+            self._mark("microbatch", microbatch)
             self.phase = "forward"
             for use in order:
                 self._forward(use)
@@ -136,7 +140,7 @@ class _HostThread:
         for use, signals in zip(reversed(order), self.signals[id(order)], strict=True):
             if recompute and not use.functional:
                 self._forward(use, recomputed=True)
-            phase = "backward_functional" if use.functional else "backward"
+            phase: Phase = "backward_functional" if use.functional else "backward"
             self.operations.append(Kernel(self.iteration, self.microbatch, phase, use))
             if syncs:
                 for bucket, parameter, remaining in signals:
@@ -187,5 +191,5 @@ class _HostThread:
         self.operations.append(Dispatch(self.iteration, collective, bucket, sequence))
         return sequence
 
-    def _mark(self, event: str, argument: int | str | None) -> None:
-        self.operations.append(Mark(self.iteration, event, argument))  # type: ignore[arg-type]
+    def _mark(self, event: MarkKind, argument: int | str | None) -> None:
+        self.operations.append(Mark(self.iteration, event, argument))

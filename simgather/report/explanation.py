@@ -47,7 +47,7 @@ def _explain_place(
     position = next((index for index, item in enumerate(operations) if _reads(report, item, use, bucket)), None)
     if position is None:
         return
-    yield f"{use} reads bucket {bucket}. {_handle(report, operations, position, first)}"
+    yield f"{use} reads bucket {bucket}. {_handle(operations, position, first)}"
     if first.order == "undispatched":
         yield from _overtaken(report, operations, position, bucket)
     yield f"What it saw: {_saw(unordered)}. {_iterations_of(unordered, forward)}"
@@ -69,7 +69,7 @@ def _reads(report: Report, operation: Operation, use: str, bucket: int) -> bool:
     )
 
 
-def _handle(report: Report, operations: Sequence[Operation], position: int, read: Read) -> str:
+def _handle(operations: Sequence[Operation], position: int, read: Read) -> str:
     """What its pre-hook found."""
     if read.phase == "functional":
         hook = "Its weight is used without calling the module, so no pre-hook runs and nothing waits"
@@ -83,7 +83,9 @@ def _handle(report: Report, operations: Sequence[Operation], position: int, read
         )
         if later is None:
             return f"{hook}, and no all-gather of bucket {read.bucket} is dispatched in the whole iteration."
-        return f"{hook}; the all-gather is dispatched only {_moment(operations, later)}, and {_waited(operations, later)}."
+        return (
+            f"{hook}; the all-gather is dispatched only {_moment(operations, later)}, and {_waited(operations, later)}."
+        )
     earlier = max(index for index in range(position) if _dispatches(operations[index], read.bucket))
     return f"{hook} for the all-gather that was dispatched {_moment(operations, earlier)}."
 
@@ -111,7 +113,9 @@ def _overtaken(report: Report, operations: Sequence[Operation], position: int, b
         if isinstance(item, Kernel) and item.in_forward_pass:
             for read in report.workload.reads[item.use.module]:
                 readers.setdefault(read.bucket, (index, item.use.name))
-    overtaken = [(earlier, readers[earlier][1]) for earlier in range(bucket) if readers.get(earlier, (0, ""))[0] > position]
+    overtaken = [
+        (earlier, readers[earlier][1]) for earlier in range(bucket) if readers.get(earlier, (0, ""))[0] > position
+    ]
     if overtaken:
         earlier, reader = overtaken[0]
         yield (

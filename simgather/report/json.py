@@ -13,7 +13,7 @@ from simgather.verdict.reads import Read
 
 
 def report_to_dict(report: Report) -> dict[str, Any]:
-    """Every field of the report; lists named ``*_ns``, ``state``, ``age`` and ``fresh_elements`` are indexed by rank."""
+    """Every field of the report; lists of times, states, ages and fresh elements are indexed by rank."""
     failure = report.failure
     return {
         "schema": SCHEMA,

@@ -63,14 +63,20 @@ def _header(report: Report) -> list[str]:
     parameters = sum(parameter.numel for module in workload.modules for parameter in module.parameters)
     policy = scenario.policy.name + (f" (depth {scenario.policy.depth})" if scenario.policy.depth is not None else "")
     lines = [
-        f"{scenario.name}",
-        f"policy {policy}, {workload.dp} GPUs, {training.iterations} iterations of {training.microbatches} "
-        f"microbatch{'es' if training.microbatches > 1 else ''}, recompute {training.recompute}",
-        f"{len(workload.modules)} modules, {parameters:,} parameters of {workload.element_bytes} bytes, "
-        f"{len(workload.buckets)} buckets",
+        scenario.name,
+        (
+            f"policy {policy}, {_count(workload.dp, 'GPU')}, {_count(training.iterations, 'iteration')} of "
+            f"{_count(training.microbatches, 'microbatch', 'es')}, recompute {training.recompute}"
+        ),
+        (
+            f"{_count(len(workload.modules), 'module')}, {parameters:,} parameters of {workload.element_bytes} bytes, "
+            f"{_count(len(workload.buckets), 'bucket')}"
+        ),
         f"all-gather: {_gather_cost(report)}",
-        f"host: launch {format_time(costs.launch_ns)}, wait {format_time(costs.wait_ns)}, "
-        f"collective {format_time(costs.dispatch_ns)}; connections {scenario.cluster.connections}",
+        (
+            f"host: launch {format_time(costs.launch_ns)}, wait {format_time(costs.wait_ns)}, "
+            f"collective {format_time(costs.dispatch_ns)}; connections {scenario.cluster.connections}"
+        ),
         *report.notes,
     ]
     return [line for text in lines for line in _comment(text)]
@@ -215,7 +221,8 @@ def _where_time_goes(report: Report) -> str:
     bucket = "" if exposure.bucket is None else f" for bucket {exposure.bucket}"
     return (
         f"the largest loss is {exposure.use}: it waits {format_time(exposure.exposed_ns)}{bucket}, "
-        f"{100 * loss.share_of_forward:.1f} % of the forward time. A bucket size or order that brings it earlier pays most."
+        f"{100 * loss.share_of_forward:.1f} % of the forward time. A bucket size or order that brings it earlier pays "
+        "most."
     )
 
 
@@ -249,8 +256,8 @@ def _left_out(count: int, what: str) -> list[str]:
     return [f"# {count} more {what}: see --json"] if count > 0 else []
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{format_count(number) if number > 9999 else number} {noun}{'s' if number != 1 else ''}"
+def _count(number: int, noun: str, plural: str = "s") -> str:
+    return f"{format_count(number) if number > 9999 else number} {noun}{plural if number != 1 else ''}"
 
 
 def _ranges(numbers: Sequence[int], noun: str) -> str:

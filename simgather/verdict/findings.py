@@ -106,7 +106,9 @@ def _describe(party: Party, workload: Workload) -> str:
         return f"rank {party.rank} has nothing left to issue"
     size = workload.buckets[party.dispatch.bucket].numel * workload.element_bytes
     place = f" before module {party.module}" if party.module else ""
-    return f"rank {party.rank} issues {party.dispatch.collective} of bucket {party.dispatch.bucket} ({size} bytes){place}"
+    return (
+        f"rank {party.rank} issues {party.dispatch.collective} of bucket {party.dispatch.bucket} ({size} bytes){place}"
+    )
 
 
 def _swaps(matching: Matching) -> Iterator[Finding]:
@@ -139,7 +141,7 @@ def _reads(reads: Sequence[Read]) -> Iterator[Finding]:
             yield Finding(
                 kind="unordered-read",
                 iteration=read.iteration,
-                message=f"{read.use} reads bucket {read.bucket} in its {_pass(read)}, its all-gather was dispatched but "
+                message=f"{read.use} reads bucket {read.bucket} in its {_pass(read)}; its all-gather was dispatched, but "
                 f"nothing waits for it: under this timing {_states(read)}",
                 module=read.module,
                 bucket=read.bucket,
@@ -193,8 +195,8 @@ def _version_mismatches(reads: Sequence[Read]) -> Iterator[Finding]:
                 yield Finding(
                     kind="version-mismatch",
                     iteration=read.iteration,
-                    message=f"{read.use} read bucket {read.bucket} {before.age[ranks[0]]} step(s) old in its forward and "
-                    f"{read.age[ranks[0]]} step(s) old in its backward pass: its gradient fits neither",
+                    message=f"{read.use} read bucket {read.bucket} {before.age[ranks[0]]} step(s) old in its forward "
+                    f"and {read.age[ranks[0]]} step(s) old in its backward pass: its gradient fits neither",
                     module=read.module,
                     bucket=read.bucket,
                     ranks=ranks,

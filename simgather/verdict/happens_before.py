@@ -42,21 +42,20 @@ def order_rank(program: RankProgram, matching: Matching, workload: Workload) -> 
     reads: dict[int, tuple[ReadOrder, ...]] = {}
     races: list[OptimizerRace] = []
     for index, operation in enumerate(program.operations):
-        kind = type(operation)
-        if kind is Kernel:
+        if isinstance(operation, Kernel):
             bucket_reads = workload.reads[operation.use.module]
             reads[index] = tuple(
                 _order(operation.iteration, last.get(read.bucket), ended, workload.dp) for read in bucket_reads
             )
-        elif kind is Wait:
+        elif isinstance(operation, Wait):
             ended = max(ended, operation.sequence)
-        elif kind is Dispatch and operation.collective == "all-gather":
+        elif isinstance(operation, Dispatch) and operation.collective == "all-gather":
             unfinished[operation.sequence] = operation.bucket
             version = _delivers(operation, matching)
             known = last.get(operation.bucket)
             if version is not None and (known is None or known[0] < version):
                 last[operation.bucket] = (version, operation.sequence)
-        elif kind is OptimizerKernel:
+        elif isinstance(operation, OptimizerKernel):
             unfinished = {sequence: bucket for sequence, bucket in unfinished.items() if sequence > ended}
             races += [OptimizerRace(operation.iteration, bucket) for bucket in unfinished.values()]
     return RankOrders(reads, tuple(races))

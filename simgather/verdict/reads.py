@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from simgather.engine.timeline import Timeline
+from simgather.engine.timeline import Interval, Timeline
 from simgather.program.collectives import Collective
 from simgather.program.operations import Kernel, Phase, RankProgram
 from simgather.verdict.happens_before import RankOrders, ReadOrder
@@ -68,11 +68,10 @@ class _Deliveries:
 
 def observe_reads(timeline: Timeline, orders: Sequence[RankOrders], workload: Workload) -> tuple[Read, ...]:
     """All reads, in the host order of rank 0 (then of the other ranks); `orders` is indexed by rank."""
-    programs = timeline.program.ranks
-    deliveries = _deliveries(timeline, len(workload.buckets))
+    observer = _Observer(timeline, orders, workload)
     return tuple(
-        _read(kernel, ranks, position, read, timeline, orders, deliveries[read.bucket])
-        for kernel, ranks in _aligned_kernels(programs)
+        observer.observe(kernel, ranks, position, read)
+        for kernel, ranks in _aligned_kernels(timeline.program.ranks)
         for position, read in enumerate(workload.reads[kernel.use.module])
     )
 
@@ -97,49 +96,51 @@ def _aligned_kernels(programs: Sequence[RankProgram]) -> Iterable[tuple[Kernel, 
     yield from aligned.values()
 
 
-def _read(
-    kernel: Kernel,
-    ranks: dict[int, int],
-    position: int,
-    read: BucketRead,
-    timeline: Timeline,
-    orders: Sequence[RankOrders],
-    deliveries: _Deliveries,
-) -> Read:
-    seen: list[_Seen | None] = [None] * len(timeline.ranks)
-    for rank, index in ranks.items():
-        start_ns, end_ns = timeline.ranks[rank].started_ns[index], timeline.ranks[rank].ended_ns[index]
-        if start_ns is not None and end_ns is not None:
-            seen[rank] = _see(rank, kernel.iteration, read, deliveries, start_ns, end_ns)
-    return Read(
-        iteration=kernel.iteration,
-        microbatch=kernel.microbatch,
-        module=kernel.use.module_name,
-        use=kernel.use.name,
-        bucket=read.bucket,
-        phase=kernel.phase,
-        recomputed=kernel.recomputed,
-        order=max((orders[rank].reads[index][position] for rank, index in ranks.items()), key=SEVERITY.index),
-        elements=read.elements,
-        state=tuple(sight and sight.state for sight in seen),
-        fresh_elements=tuple(sight and sight.fresh_elements for sight in seen),
-        age=tuple(sight and sight.age for sight in seen),
-        start_ns=tuple(sight and sight.start_ns for sight in seen),
-    )
+class _Observer:
+    """Looks up what each read saw, given when every all-gather of its bucket moved data."""
 
+    def __init__(self, timeline: Timeline, orders: Sequence[RankOrders], workload: Workload) -> None:
+        self.timeline = timeline
+        self.orders = orders
+        self.deliveries = _deliveries(timeline, len(workload.buckets))
 
-def _see(rank: int, iteration: int, read: BucketRead, deliveries: _Deliveries, start_ns: int, end_ns: int) -> _Seen:
-    """What a kernel of `rank` sees that reads during ``[start_ns, end_ns)``."""
-    done = bisect_right(deliveries.end_ns, start_ns)
-    delivered = deliveries.collectives[done - 1].iterations if done else None
-    fresh, age = _freshness(rank, iteration, read, delivered)
-    if fresh == read.elements:
-        return _Seen("fresh", fresh, 0, start_ns)
-    moving = any(
-        deliveries.start_ns[later] < end_ns and deliveries.collectives[later].version > iteration - age
-        for later in range(done, len(deliveries.collectives))
-    )
-    return _Seen("torn" if moving else "stale", fresh, age, start_ns)
+    def observe(self, kernel: Kernel, ranks: dict[int, int], position: int, read: BucketRead) -> Read:
+        """The read at `position` among the kernel's reads; `ranks` has the operation's index on each rank."""
+        seen: list[_Seen | None] = [None] * len(self.timeline.ranks)
+        for rank, index in ranks.items():
+            times = self.timeline.ranks[rank]
+            start_ns, end_ns = times.started_ns[index], times.ended_ns[index]
+            if start_ns is not None and end_ns is not None:
+                seen[rank] = self._see(rank, kernel.iteration, read, (start_ns, end_ns))
+        orders = (self.orders[rank].reads[index][position] for rank, index in ranks.items())
+        return Read(
+            iteration=kernel.iteration,
+            microbatch=kernel.microbatch,
+            module=kernel.use.module_name,
+            use=kernel.use.name,
+            bucket=read.bucket,
+            phase=kernel.phase,
+            recomputed=kernel.recomputed,
+            order=max(orders, key=SEVERITY.index),
+            elements=read.elements,
+            state=tuple(None if sight is None else sight.state for sight in seen),
+            fresh_elements=tuple(None if sight is None else sight.fresh_elements for sight in seen),
+            age=tuple(None if sight is None else sight.age for sight in seen),
+            start_ns=tuple(None if sight is None else sight.start_ns for sight in seen),
+        )
+
+    def _see(self, rank: int, iteration: int, read: BucketRead, during: Interval) -> _Seen:
+        deliveries = self.deliveries[read.bucket]
+        done = bisect_right(deliveries.end_ns, during[0])
+        delivered = deliveries.collectives[done - 1].iterations if done else None
+        fresh, age = _freshness(rank, iteration, read, delivered)
+        if fresh == read.elements:
+            return _Seen("fresh", fresh, 0, during[0])
+        moving = any(
+            deliveries.start_ns[later] < during[1] and deliveries.collectives[later].version > iteration - age
+            for later in range(done, len(deliveries.collectives))
+        )
+        return _Seen("torn" if moving else "stale", fresh, age, during[0])
 
 
 def _freshness(rank: int, iteration: int, read: BucketRead, delivered: Sequence[int] | None) -> tuple[int, int]:

@@ -88,7 +88,6 @@ def lay_out(
 
 
 def lay_out_groups(
-    modules: Sequence[Module],
     groups: Sequence[Sequence[tuple[int, Parameter]]],
     *,
     dp: int,

@@ -1,4 +1,4 @@
-"""What a data-parallel training job holds and runs: modules, their parameters, and the order in which forward uses them."""
+"""What a data-parallel job holds and runs: modules, their parameters, and the order in which forward uses them."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ class Module:
 class Use:
     """One step of an execution order: a module runs, or its weight is used without calling it.
 
-    `module` is an index into the workload's modules, `module_name` its name. A `functional` use runs no forward pre-hook. It is a kernel of
-    its own: `name` (default: the module's name) and durations may differ from the module's, as when a tied output
-    layer multiplies by the embedding's weight.
+    `module` is an index into the workload's modules, `module_name` its name. A `functional` use runs no forward
+    pre-hook. It is a kernel of its own: `name` (default: the module's name) and durations may differ from the
+    module's, as when a tied output layer multiplies by the embedding's weight.
     """
 
     module: int
