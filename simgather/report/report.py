@@ -25,7 +25,7 @@ VERDICTS: dict[Verdict, str] = {
     "safe": "every read is ordered behind an all-gather of its iteration",
     "race": "reads that nothing orders behind their all-gather",
     "stale": "weights are read before their bucket's all-gather has delivered this step's values",
-    "corrupt": "ranks gather different buckets into each other",
+    "corrupt": "ranks mix the data of different buckets of equal size",
     "hang": "ranks wait for collectives that never meet",
     "error": "the training framework itself stops with an exception",
 }

@@ -188,21 +188,26 @@ def _next_step(report: Report, alternative: Report | None) -> list[str]:
 
 def _compare(report: Report, alternative: Report) -> str:
     policy = alternative_policy(report)
+    if alternative.verdict != "safe":
+        return (
+            f"no built-in policy gets this scenario through: even {policy} ends in {alternative.verdict.upper()}; mend "
+            "what the findings name first."
+        )
     ours, theirs = report.steady, alternative.steady
-    text = f"{policy} instead is {alternative.verdict}"
-    if theirs is not None and theirs.forward_ns is not None:
+    text = f"{policy} instead is safe"
+    if theirs is not None:
         text += f": forward {_ms(theirs.forward_ns)} ms, exposed {_ms(theirs.exposed_ns)} ms"
         if theirs.overlap_efficiency is not None:
             text += f", overlap {_percent(theirs.overlap_efficiency)} %"
-        text += f", {_count(len(alternative.stale_reads), 'stale read')}"
-    if ours is not None and theirs is not None and ours.forward_ns and theirs.forward_ns:
+        text += ", 0 stale reads"
+    if ours is not None and theirs is not None and ours.forward_ns and theirs.forward_ns and report.failure is None:
         difference = theirs.forward_ns - ours.forward_ns
         percent = 100 * difference / ours.forward_ns
         text += f"; that is {_ms(difference, sign=True)} ms ({percent:+.1f} %) of forward time per iteration"
-        if ours.iteration == theirs.iteration and report.verdict == "stale":
+        if report.verdict == "stale":
             text += ", the price of reading this step's weights"
     if alternative.warnings:
-        text += f"; it warns {len(alternative.warnings)}x that the order does not match"
+        text += f"; it warns {len(alternative.warnings)}x that the orders do not match"
     return text + f". Try it: --set policy={policy}"
 
 
@@ -219,11 +224,13 @@ def _where_time_goes(report: Report) -> str:
             f"ran dry, {100 * loss.share_of_forward:.1f} % of the forward time."
         )
     bucket = "" if exposure.bucket is None else f" for bucket {exposure.bucket}"
-    return (
+    text = (
         f"the largest loss is {exposure.use}: it waits {format_time(exposure.exposed_ns)}{bucket}, "
-        f"{100 * loss.share_of_forward:.1f} % of the forward time. A bucket size or order that brings it earlier pays "
-        "most."
+        f"{100 * loss.share_of_forward:.1f} % of the forward time. "
     )
+    if exposure.bucket == 0:
+        return text + "The first gather has nothing to hide behind: a smaller first bucket pays most."
+    return text + "What brings that gather forward pays most: another bucket size, or registration in execution order."
 
 
 def _adding_up(total_ns: int | None, parts_ns: Sequence[int | None]) -> list[str | None]:

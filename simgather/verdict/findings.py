@@ -28,7 +28,7 @@ FindingKind = Literal[
 KINDS: dict[FindingKind, str] = {
     "framework-error": "the training framework itself raises an exception",
     "collective-mismatch": "ranks issue collectives that cannot meet: the job hangs",
-    "collective-swap": "ranks all-gather different buckets of equal size: silent corruption",
+    "collective-swap": "ranks join one collective with different buckets of equal size: silent corruption",
     "undispatched-read": "weights read although no all-gather of this iteration was dispatched before",
     "unordered-read": "an all-gather was dispatched before the read, but nothing waits for it: a race",
     "version-mismatch": "forward and backward of one module used different weights",
