@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from simgather.policies import FrameworkError, Gather, ModuleCall, Policy
 from simgather.policies.gradients import GradientSync, GradientSyncError
@@ -48,6 +48,10 @@ class _HostThread:
         self.policy = policy
         self.gather = Gather(len(workload.buckets), self)
         self.gradients: GradientSync = policy.gradient_sync([len(bucket.parameters) for bucket in workload.buckets])
+        self.gradients_of: list[list[tuple[int, int]]] = [[] for _ in workload.modules]
+        for bucket in workload.buckets:
+            for number, placed in enumerate(bucket.parameters):
+                self.gradients_of[placed.module].append((bucket.index, number))
         self.signals: dict[int, tuple[tuple[Signal, ...], ...]] = {}
         self.calls = [
             ModuleCall(name=module.name, buckets=buckets)
@@ -166,7 +170,7 @@ class _HostThread:
         for step, use in enumerate(steps):
             alone = separate and not use.functional
             last = alone or last_step[use.module, separate and use.functional] == step
-            ready.append(list(self._gradients_of(use.module)) if last else [])
+            ready.append(self.gradients_of[use.module] if last else [])
         to_come = [0] * self.gather.count
         for bucket, _ in (signal for signals in ready for signal in signals):
             to_come[bucket] += 1
@@ -178,12 +182,6 @@ class _HostThread:
                 step_signals.append((bucket, parameter, to_come[bucket]))
             numbered.append(tuple(step_signals))
         return tuple(numbered)
-
-    def _gradients_of(self, module: int) -> Iterator[tuple[int, int]]:
-        for bucket in self.workload.hook_buckets[module]:
-            for index, placed in enumerate(self.workload.buckets[bucket].parameters):
-                if placed.module == module:
-                    yield bucket, index
 
     def _dispatch(self, collective: CollectiveKind, bucket: int) -> int:
         sequence = self.collectives

@@ -141,8 +141,8 @@ def _reads(reads: Sequence[Read]) -> Iterator[Finding]:
             yield Finding(
                 kind="unordered-read",
                 iteration=read.iteration,
-                message=f"{read.use} reads bucket {read.bucket} in its {_pass(read)}; its all-gather was dispatched, but "
-                f"nothing waits for it: under this timing {_states(read)}",
+                message=f"{read.use} reads bucket {read.bucket} in its {_pass(read)}; its all-gather was dispatched, "
+                f"but nothing waits for it: under this timing {_states(read)}",
                 module=read.module,
                 bucket=read.bucket,
                 ranks=_affected(read),

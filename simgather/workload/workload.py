@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from simgather.workload.layout import Bucket
+from simgather.workload.layout import Bucket, PlacedParameter
 from simgather.workload.model import Module, Use
 
 Order = tuple[Use, ...]
@@ -65,18 +66,16 @@ def make_workload(
     training: Training,
 ) -> Workload:
     """A workload with its hooks and reads derived from where the parameters lie."""
-    hook_buckets: list[list[int]] = [[] for _ in modules]
-    ranges: list[list[tuple[int, int]]] = [[] for _ in modules]
-    registered: dict[tuple[int, str], int] = {}
+    placed: list[list[tuple[PlacedParameter, int]]] = [[] for _ in modules]
     for bucket in buckets:
-        for placed in bucket.parameters:
-            registered[placed.module, placed.name] = bucket.index
-            ranges[placed.module].append((placed.start, placed.end))
-    for index, module in enumerate(modules):
-        for parameter in module.parameters:
-            home = registered.get((index, parameter.name))
-            if home is not None and home not in hook_buckets[index]:
-                hook_buckets[index].append(home)
+        for parameter in bucket.parameters:
+            placed[parameter.module].append((parameter, bucket.index))
+    registration = [
+        {parameter.name: number for number, parameter in enumerate(module.parameters)} for module in modules
+    ]
+    for module_placed, numbers in zip(placed, registration, strict=True):
+        module_placed.sort(key=lambda item: numbers[item[0].name])
+    by_start = sorted(buckets, key=lambda bucket: bucket.start)
     return Workload(
         dp=dp,
         element_bytes=element_bytes,
@@ -84,23 +83,36 @@ def make_workload(
         buckets=tuple(buckets),
         orders=tuple(orders),
         training=training,
-        hook_buckets=tuple(tuple(homes) for homes in hook_buckets),
-        reads=tuple(_reads(module_ranges, buckets, dp) for module_ranges in ranges),
+        hook_buckets=tuple(tuple(dict.fromkeys(bucket for _, bucket in items)) for items in placed),
+        reads=tuple(_reads([parameter for parameter, _ in items], by_start, dp) for items in placed),
     )
 
 
-def _reads(ranges: list[tuple[int, int]], buckets: Sequence[Bucket], dp: int) -> tuple[BucketRead, ...]:
-    reads = []
-    for bucket in buckets:
-        pieces = [_intersect(piece, (bucket.start, bucket.end)) for piece in ranges]
-        elements = sum(end - start for start, end in pieces)
-        if elements:
-            own = tuple(
-                sum(end - start for start, end in (_intersect(piece, bucket.shard(rank, dp)) for piece in pieces))
+def _reads(parameters: Sequence[PlacedParameter], by_start: Sequence[Bucket], dp: int) -> tuple[BucketRead, ...]:
+    """What lies in which bucket and shard. A parameter that starts before its own bucket is read from both."""
+    pieces: dict[int, list[tuple[int, int]]] = {}
+    for parameter in parameters:
+        number = bisect_right(by_start, parameter.start, key=lambda bucket: bucket.start) - 1
+        while number < len(by_start) and by_start[number].start < parameter.end:
+            bucket = by_start[number]
+            piece = _intersect((parameter.start, parameter.end), (bucket.start, bucket.end))
+            pieces.setdefault(number, []).append(piece)
+            number += 1
+    reads = [
+        BucketRead(
+            bucket=by_start[number].index,
+            elements=sum(end - start for start, end in ranges),
+            own_elements=tuple(
+                sum(
+                    end - start
+                    for start, end in (_intersect(piece, by_start[number].shard(rank, dp)) for piece in ranges)
+                )
                 for rank in range(dp)
-            )
-            reads.append(BucketRead(bucket=bucket.index, elements=elements, own_elements=own))
-    return tuple(reads)
+            ),
+        )
+        for number, ranges in pieces.items()
+    ]
+    return tuple(sorted(reads, key=lambda read: read.bucket))
 
 
 def _intersect(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
