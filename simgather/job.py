@@ -132,7 +132,11 @@ def _megatron_model(model: MegatronModel, scenario: Scenario) -> _Model:
         )
         for planned in gpt.order
     )
-    notes = [*job.notes]
+    notes = [
+        f"module times: roofline of {gpu.name}, {float(gpu.peak_flops_per_second * gpu.achieved_fraction) / 1e12:g} TFLOP/s "
+        f"reached, {gpu.memory_bytes_per_second / 1e12:g} TB/s",
+        *job.notes,
+    ]
     if job.unknown:
         notes.append(f"{model.source}: unknown flags, taken to change nothing here: {' '.join(job.unknown)}")
     if not job.overlap_param_gather:

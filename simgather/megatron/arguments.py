@@ -35,7 +35,8 @@ def read_arguments(text: str, source: str) -> tuple[Argument, ...]:
 
     """
     arguments: list[Argument] = []
-    flag, values, line = "", [], 0
+    flag, line = "", 0
+    values: list[str] = []
     for word in argument_words(parse_shell(text, source), source):
         if _FLAG.match(word.text):
             if flag:

@@ -137,7 +137,7 @@ class _Parser:
     def _array(self) -> tuple[Parts, ...]:
         opened = self._line
         self._advance(1)
-        words = []
+        words: list[Parts] = []
         while True:
             self._skip_blanks()
             if self._peek() == "":
@@ -151,7 +151,7 @@ class _Parser:
                 words.append(self._word(within_array=True))
 
     def _words_of_line(self) -> tuple[Parts, ...]:
-        words = []
+        words: list[Parts] = []
         while not self._at_end_of_statement():
             words.append(self._word())
             self._skip_blanks()

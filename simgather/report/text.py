@@ -112,7 +112,7 @@ def _buckets(report: Report) -> list[str]:
             str(bucket.numel),
             f"{bucket.numel * report.workload.element_bytes / 1e6:.1f}",
             _ms(report.costs.gather_ns[bucket.index]),
-            _some(list(dict.fromkeys(modules[placed.module].name for placed in reversed(bucket.parameters))), 40),
+            _some(list(dict.fromkeys(modules[placed.module].name for placed in reversed(bucket.parameters))), 39),
         ]
         for bucket in report.workload.buckets
     ]
@@ -205,7 +205,7 @@ def _compare(report: Report, alternative: Report) -> str:
         percent = 100 * difference / ours.forward_ns
         text += f"; that is {_ms(difference, sign=True)} ms ({percent:+.1f} %) of forward time per iteration"
         if report.verdict == "stale":
-            text += ", the price of reading this step's weights"
+            text += ", the price of reading this step's weights" if difference > 0 else ": correctness costs nothing here"
     if alternative.warnings:
         text += f"; it warns {len(alternative.warnings)}x that the orders do not match"
     return text + f". Try it: --set policy={policy}"
@@ -280,13 +280,22 @@ def _ranges(numbers: Sequence[int], noun: str) -> str:
 
 
 def _some(names: Sequence[str], width: int = 160) -> str:
-    """As many names as fit, then how many more."""
+    """As many names as fit, then how many more; the first is shortened from the left if it must be."""
     text = ""
     for index, name in enumerate(names):
-        more = f" +{len(names) - index} more" if text else ""
-        longer = f"{text}, {name}" if text else name
-        room = width - (len(f" +{len(names) - index - 1} more") if index < len(names) - 1 else 0)
-        if text and len(longer) > room:
-            return text + more
-        text = longer
+        rest = len(names) - index - 1
+        room = width - (len(f" +{rest} more") if rest else 0)
+        if not text:
+            text = _shortened(name, room)
+        elif len(text) + 2 + len(name) <= room:
+            text += f", {name}"
+        else:
+            return f"{text} +{rest + 1} more"
     return text
+
+
+def _shortened(name: str, width: int) -> str:
+    """A dotted name without as many leading components as it takes to fit."""
+    while len(name) > width and "." in name.lstrip("."):
+        name = ".." + name.lstrip(".").split(".", 1)[1]
+    return name if len(name) <= width else name[: width - 2] + ".."

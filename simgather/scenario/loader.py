@@ -13,7 +13,7 @@ from simgather.scenario import overrides as settings
 from simgather.scenario.problems import empty_values, first_error
 from simgather.scenario.reader import parse_yaml
 from simgather.scenario.schema import Scenario, check_program_size, longest_forward
-from simgather.scenario.tree import Tree, from_mapping, plain
+from simgather.scenario.tree import Tree, from_mapping, one_line, plain
 
 MAX_FILE_BYTES = 4 * 2**20
 
@@ -36,7 +36,7 @@ def _tree(source: str | os.PathLike[str] | Mapping[str, Any]) -> tuple[Tree, str
     if not isinstance(source, str | os.PathLike):
         raise InputError(f"a scenario is a path or a mapping, got a {type(source).__name__}")
     path = os.fsdecode(source)
-    tree = parse_yaml(read_text(path), _named(path))
+    tree = parse_yaml(read_text(path), one_line(path))
     if tree.root.value is None:
         raise InputError("is empty; a scenario needs policy, cluster and model", tree.source)
     return tree, os.path.dirname(path)
@@ -63,7 +63,7 @@ def _validated(tree: Tree, folder: str) -> Scenario:
 
 def read_text(path: str) -> str:
     """The text of a UTF-8 file of reasonable size. Raises `InputError` that names the file."""
-    name = _named(path)
+    name = one_line(path)
     try:
         with open(path, "rb") as file:
             data = file.read(MAX_FILE_BYTES + 1)
@@ -83,8 +83,3 @@ def read_text(path: str) -> str:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise InputError("is not UTF-8 text", name, line) from None
-
-
-def _named(path: str) -> str:
-    """A path for a message of one line."""
-    return path if path.isprintable() else ascii(path)

@@ -13,7 +13,7 @@ from simgather.errors import InputError
 from simgather.scenario.fields import nearest
 from simgather.scenario.problems import shown
 from simgather.scenario.reader import parse_yaml
-from simgather.scenario.tree import MAX_DEPTH, Key, Node, Tree, child, dotted
+from simgather.scenario.tree import MAX_DEPTH, Key, Node, Tree, child, dotted, one_line
 
 _INDEX = re.compile(r"\[([0-9]{1,9})\]")
 _NAME = re.compile(r"[^.\[\]]+")
@@ -23,7 +23,7 @@ _SHORTHAND = {("policy",): "name", ("buckets",): "size"}
 
 def apply(tree: Tree, override: str) -> None:
     """Sets one value of `tree`, replacing what is there and making mappings on the way as needed."""
-    flat = override if override.isprintable() else repr(override)
+    flat = one_line(override)
     source = f"--set {flat}" if len(flat) <= 120 else f"--set {flat[:110]}..."
     key, equals, text = override.partition("=")
     if not equals or not key.strip():

@@ -25,7 +25,18 @@ from ruamel.yaml.events import (
 )
 
 from simgather.errors import InputError, LimitError
-from simgather.scenario.tree import MAX_DEPTH, MAX_DIGITS, MAX_VALUES, Key, Node, Problem, Scalar, Tree, dotted
+from simgather.scenario.tree import (
+    MAX_DEPTH,
+    MAX_DIGITS,
+    MAX_VALUES,
+    Key,
+    Node,
+    Problem,
+    Scalar,
+    Tree,
+    dotted,
+    one_line,
+)
 
 _NULLS = frozenset(("", "~", "null", "Null", "NULL"))
 _BOOLS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
@@ -60,7 +71,7 @@ def _events(text: str, source: str) -> Iterator[Event]:
 def _syntax(said: str | None) -> str:
     if said and "'\\t'" in said:
         return "a tab cannot indent or separate in YAML; use spaces"
-    return f"is not valid YAML: {' '.join((said or 'it cannot be parsed').split())}"
+    return f"is not valid YAML: {one_line(said or 'it cannot be parsed')}"
 
 
 class _Builder:
@@ -184,7 +195,7 @@ class _Builder:
             )
 
     def _fail(self, message: str, path: tuple[Key, ...], line: int | None) -> NoReturn:
-        raise InputError(message, self._source, line, dotted(path))
+        raise InputError(one_line(message), self._source, line, dotted(path))
 
 
 def _height(node: Node) -> int:

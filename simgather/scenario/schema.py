@@ -221,7 +221,9 @@ class Scenario(Section):
     iterations: Annotated[Whole, Field(ge=1, le=100_000)] = Field(3, description="Training iterations.")
     cluster: Cluster = Field(description="The machine.", examples=["{gpus: 4, gather: {latency: 20 us, ...}}"])
     model: _Model = Field(description="What is trained.", examples=["{modules: [...]}"])
-    buckets: Buckets = Field(default_factory=Buckets, description="How parameters are divided; by default as Megatron would.")
+    buckets: Buckets = Field(
+        default_factory=Buckets, description="How parameters are divided; by default as Megatron would."
+    )
     forward: Forward | None = Field(None, description="Execution order; by default registration order.")
     training: Training = Field(default_factory=Training, description="What an iteration consists of.")
 

@@ -61,6 +61,11 @@ def plain(node: Node) -> Any:
     return node.value
 
 
+def one_line(text: str) -> str:
+    """`text` fit for a message of one line: what cannot be printed is escaped."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
 def dotted(path: tuple[Key, ...], root: Node | None = None) -> str:
     """``model.modules[2].forward``: a number is an index, unless `root` has a mapping there."""
     text = ""
@@ -70,8 +75,7 @@ def dotted(path: tuple[Key, ...], root: Node | None = None) -> str:
         if isinstance(part, int) and not in_mapping:
             text += f"[{part}]"
         else:
-            shown = str(part) if str(part).isprintable() else repr(part)
-            text += f".{shown}" if text else shown
+            text += f".{one_line(str(part))}" if text else one_line(str(part))
         node = child(node, part) if node is not None else None
     return text
 
