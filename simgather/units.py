@@ -152,7 +152,8 @@ FLOPS = Quantity(
     least=1,
     most=10**21,
 )
-SIZE_PATTERN = rf"(?:{COUNT.pattern})|(?:{BYTES.pattern})"
+SIZE_PATTERN = rf"^(?!.*[0-9.]\s*B\s*$)(?:{COUNT.pattern}|{BYTES.pattern})"
+"""What `parse_size` accepts: all counts and bytes but a lone ``B``."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from simgather.errors import InputError
 from simgather.megatron.shell import parse_shell
 from simgather.megatron.variables import argument_words
 
-_FLAG = re.compile(r"--?[A-Za-z]")
+_FLAG = re.compile(r"(--?[A-Za-z][A-Za-z0-9_.-]{0,99})(?:=(.*))?", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +38,12 @@ def read_arguments(text: str, source: str) -> tuple[Argument, ...]:
     flag, line = "", 0
     values: list[str] = []
     for word in argument_words(parse_shell(text, source), source):
-        if _FLAG.match(word.text):
+        found = _FLAG.fullmatch(word.text)
+        if found:
             if flag:
                 arguments.append(Argument(flag, tuple(values), line))
-            flag, equals, value = word.text.partition("=")
-            values, line = [value] if equals else [], word.line
+            flag, line = found[1], word.line
+            values = [] if found[2] is None else [found[2]]
         elif not flag or word.text.startswith("--"):
             raise InputError(f"expected a --flag, got {shown(word.text)}", source, word.line)
         else:

@@ -1,7 +1,7 @@
 """Megatron flags that change nothing here: neither what is gathered, nor when, nor how long a kernel takes.
 
-Names are those of Megatron-LM's ``megatron/training/arguments.py``, from core 0.5 to 0.16, and of torchrun, grouped by
-theme and by how many values a flag takes.
+Names are those of Megatron-LM's ``megatron/training/arguments.py`` about core 0.15, some older ones, and torchrun's,
+grouped by theme and by how many values a flag takes.
 """
 
 from __future__ import annotations

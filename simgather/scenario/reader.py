@@ -28,6 +28,7 @@ from simgather.errors import InputError, LimitError
 from simgather.scenario.tree import (
     MAX_DEPTH,
     MAX_DIGITS,
+    MAX_KEY,
     MAX_VALUES,
     Key,
     Node,
@@ -84,7 +85,6 @@ class _Builder:
         self._values = 0
 
     def build(self, events: Iterator[Event]) -> Tree:
-
         root = None
         for event in events:
             if isinstance(event, DocumentStartEvent):
@@ -94,7 +94,6 @@ class _Builder:
         return Tree(root or Node(None), self._source, self._problems)
 
     def _node(self, event: Event, events: Iterator[Event], path: tuple[Key, ...], line: int | None = None) -> Node:
-
         line = line or _line(event)
         if len(path) > MAX_DEPTH:
             self._fail(f"is nested more than {MAX_DEPTH} deep", path[:3], line)
@@ -119,7 +118,6 @@ class _Builder:
         return node
 
     def _list(self, events: Iterator[Event], path: tuple[Key, ...]) -> list[Node]:
-
         items: list[Node] = []
         for event in events:
             if isinstance(event, SequenceEndEvent):
@@ -128,7 +126,6 @@ class _Builder:
         return items
 
     def _mapping(self, events: Iterator[Event], path: tuple[Key, ...]) -> dict[Key, Node]:
-
         entries: dict[Key, Node] = {}
         merged: dict[Key, Node] = {}
         for event in events:
@@ -136,7 +133,7 @@ class _Builder:
                 break
             line = _line(event)
             key = self._node(event, events, path).value
-            if isinstance(key, bool | float | list | dict) or key is None:
+            if not isinstance(key, str | int) or isinstance(key, bool) or (isinstance(key, int) and abs(key) > MAX_KEY):
                 self._fail("a key is text; put it in quotes", path, line)
             node = self._node(next(events), events, (*path, key), line)
             if key == "<<" and isinstance(event, ScalarEvent) and event.style is None:

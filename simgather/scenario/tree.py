@@ -19,6 +19,7 @@ Key: TypeAlias = str | int
 MAX_VALUES = 1_000_000
 MAX_DEPTH = 40
 MAX_DIGITS = 40
+MAX_KEY = 10**9
 
 
 @dataclass(slots=True)
@@ -111,7 +112,7 @@ def from_mapping(mapping: Mapping[Any, Any], source: str) -> Tree:
 def _python_key(key: object, source: str, path: tuple[Key, ...]) -> Key:
     if isinstance(key, str):
         return str(key)
-    if isinstance(key, int) and not isinstance(key, bool) and abs(key) < 10**MAX_DIGITS:
+    if isinstance(key, int) and not isinstance(key, bool) and abs(key) <= MAX_KEY:
         return key
     raise InputError(f"keys are text, got a {type(key).__name__}", source, None, dotted(path))
 
