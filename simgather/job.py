@@ -109,7 +109,8 @@ def _explicit_model(model: ExplicitModel) -> _Model:
 
 
 def _megatron_model(model: MegatronModel, scenario: Scenario) -> _Model:
-    job = read_job(model.text, model.source, spec=model.spec, gpus=scenario.cluster.gpus)
+    gpus = scenario.cluster.gpus if scenario.training.microbatches is None else None
+    job = read_job(model.text, model.source, spec=model.spec, gpus=gpus)
     gpu = _gpu(scenario)
     gpt = build_gpt(job.config, model.spec)
     modules = tuple(
@@ -133,8 +134,7 @@ def _megatron_model(model: MegatronModel, scenario: Scenario) -> _Model:
         for planned in gpt.order
     )
     notes = [
-        f"module times: roofline of {gpu.name}, {float(gpu.peak_flops_per_second * gpu.achieved_fraction) / 1e12:g} TFLOP/s "
-        f"reached, {gpu.memory_bytes_per_second / 1e12:g} TB/s",
+        f"module times: roofline of {gpu}",
         *job.notes,
     ]
     if job.unknown:
@@ -149,7 +149,7 @@ def _gpu(scenario: Scenario) -> Gpu:
     if gpu is None:
         raise InputError("a megatron model needs a GPU to time its modules: gpu: h100-sxm", key="cluster.gpu")
     if gpu.name is not None:
-        return find_gpu(gpu.name)
+        return find_gpu(gpu.name, key="cluster.gpu")
     return Gpu(
         name="given",
         peak_flops_per_second=gpu.flops_per_second or 0,

@@ -17,9 +17,9 @@ CASES = [pytest.param(row, id=f"{row['policy']}/{row['id']}") for policy in POLI
 def test_run_is_reproduced(row: dict[str, Any]) -> None:
     report = simgather.simulate(simgather.load(scenario_of(row))).to_dict()
 
-    assert [[int(param["name"].split(".")[0]) for param in reversed(bucket["params"])] for bucket in report["buckets"]] == row[
-        "buckets"
-    ]
+    assert [
+        [int(param["name"].split(".")[0]) for param in reversed(bucket["params"])] for bucket in report["buckets"]
+    ] == row["buckets"]
     assert [[bucket["start"], bucket["end"]] for bucket in report["buckets"]] == row["bucket_ranges"]
     assert [[iteration, event, number(argument)] for iteration, event, argument in report["events"]] == row["trace"]
     assert report["error"] == row["exception"]
@@ -37,7 +37,7 @@ def is_ordered_by_fifo(read: dict[str, Any], row: dict[str, Any]) -> bool:
         return False
     event = "backward" if read["phase"] == "bwd" else "backward_functional"
     events = [(name, argument) for iteration, name, argument in row["trace"] if iteration == read["iteration"]]
-    end = (events + [("microbatch", read["microbatch"] + 1)]).index(("microbatch", read["microbatch"] + 1))
+    end = [*events, ("microbatch", read["microbatch"] + 1)].index(("microbatch", read["microbatch"] + 1))
     before = events[: end - 1 - events[:end][::-1].index((event, read["module"]))]
     gathers = [bucket for name, bucket in before if name == "dispatch"]
     waited = [bucket for name, bucket in before if name == "wait"]

@@ -96,9 +96,6 @@ def test_a_c_b_computes_c_with_three_quarters_of_last_steps_weights() -> None:
 
 @pytest.mark.parametrize(("dp", "stale"), [(67, True), (68, False)])
 def test_inversion_of_issue_950_is_gone_above_67_ranks(dp: int, *, stale: bool) -> None:
-    report = simgather.simulate(
-        simgather.load(
-            FOLDER / "issue-950.yaml", [f"cluster.gpus={dp}", "iterations=2", "training.microbatches=1"]
-        )
-    )
+    overrides = [f"cluster.gpus={dp}", "iterations=2", "training.microbatches=1"]
+    report = simgather.simulate(simgather.load(FOLDER / "issue-950.yaml", overrides))
     assert bool(report.stale_reads) == stale

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from simgather.cli.output import check_target, write_text
+from simgather.errors import InputError
+
+if TYPE_CHECKING:
+    from simgather.report.report import Report
 
 
 def add_to(commands: Any) -> None:
@@ -42,10 +47,8 @@ def run(options: argparse.Namespace) -> int:
 
     from simgather.report.advice import alternative_policy
     from simgather.report.text import render
-    from simgather.scenario.loader import load
-    from simgather.simulation import simulate
 
-    report = simulate(load(options.scenario, options.overrides))
+    report = _simulate(options.scenario, options.overrides)
     if options.json is not None:
         import json
 
@@ -60,12 +63,22 @@ def run(options: argparse.Namespace) -> int:
         policy = alternative_policy(report)
         alternative = None
         if policy is not None:
-            alternative = simulate(load(options.scenario, [*options.overrides, f"policy={policy}"]))
+            alternative = _simulate(options.scenario, [*options.overrides, f"policy={policy}"])
         sys.stdout.write(render(report, alternative))
     return int(options.check and report.verdict != "safe")
 
 
-def _plot(report: Any, path: Path) -> None:
+def _simulate(scenario: str, overrides: Sequence[str]) -> Report:
+    from simgather.scenario.loader import load, placed
+    from simgather.simulation import simulate
+
+    try:
+        return simulate(load(scenario, overrides))
+    except InputError as error:
+        raise placed(error, scenario, overrides) from None
+
+
+def _plot(report: Report, path: Path) -> None:
     from simgather.report.plot import save_timeline
 
     save_timeline(report, path)

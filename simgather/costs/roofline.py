@@ -26,6 +26,10 @@ class Gpu:
     memory_bytes_per_second: int
     achieved_fraction: Fraction
 
+    def __str__(self) -> str:
+        reached = float(self.peak_flops_per_second * self.achieved_fraction) / _TERA
+        return f"{self.name}, {reached:g} TFLOP/s reached, {self.memory_bytes_per_second / _TERA:g} TB/s"
+
 
 _MEASURED_A100 = Fraction(3, 4)
 _MEASURED_H100 = Fraction(7, 10)
@@ -60,8 +64,8 @@ def duration_ns(work: Work, gpu: Gpu) -> int:
     return round(max(arithmetic, traffic))
 
 
-def find_gpu(name: str) -> Gpu:
-    """The GPU of that name, in whatever case it is written.
+def find_gpu(name: str, key: str | None = None) -> Gpu:
+    """The GPU of that name, in whatever case it is written; `key` is where the scenario names it.
 
     Raises:
         InputError: there is none; names the nearest.
@@ -72,4 +76,4 @@ def find_gpu(name: str) -> Gpu:
         return GPUS[folded]
     near = get_close_matches(folded, GPUS, n=1, cutoff=0.5) or [known for known in GPUS if folded and folded in known]
     hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(GPUS)}"
-    raise InputError(f"no GPU {name[:40]!r}: {hint}")
+    raise InputError(f"no GPU {name[:40]!r}: {hint}", key=key)

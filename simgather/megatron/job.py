@@ -34,8 +34,10 @@ class MegatronJob:
     unknown: tuple[str, ...]
 
 
-def read_job(text: str, source: str, *, spec: Spec, gpus: int) -> MegatronJob:
+def read_job(text: str, source: str, *, spec: Spec, gpus: int | None) -> MegatronJob:
     """The job in the text of an argument file named `source`, on `gpus` data-parallel ranks.
+
+    With `gpus` None the microbatches are somebody else's to say, and come out as 1.
 
     Raises:
         InputError: the file cannot be read, is incomplete, contradicts itself or `spec`, or asks for what is not
@@ -88,13 +90,16 @@ def _dtype(flags: Flags) -> Dtype:
     return "bf16" if flags.has("bf16") else "fp16" if flags.has("fp16") else "fp32"
 
 
-def _microbatches(flags: Flags, micro_batch_size: int, gpus: int) -> int:
+def _microbatches(flags: Flags, micro_batch_size: int, gpus: int | None) -> int:
+    if gpus is None:
+        return 1
     at_once = micro_batch_size * gpus
     global_batch_size = flags.count("global-batch-size") or at_once
     if global_batch_size % at_once:
         raise flags.error(
             "global-batch-size",
-            f"{global_batch_size} is not a multiple of --micro-batch-size {micro_batch_size} times {gpus} GPUs",
+            f"{global_batch_size} is not a multiple of --micro-batch-size {micro_batch_size} times {gpus} GPUs; "
+            "correct it, or give training.microbatches in the scenario",
         )
     return global_batch_size // at_once
 

@@ -19,10 +19,10 @@ class Column:
 
 
 def table_lines(columns: Sequence[Column], rows: Sequence[Sequence[str | None]]) -> list[str]:
-    """The table as lines; None is printed as ``-``."""
+    """The table as lines; None is printed as ``-``. The first column must leave room for the ``#`` of the head."""
     head = [_line(columns, [column.name for column in columns]), _line(columns, [column.unit for column in columns])]
     body = [_line(columns, [MISSING if cell is None else cell for cell in row]) for row in rows]
-    return ["#" + line[1:] if line.startswith(" ") else "#" + line for line in head] + body
+    return ["#" + line[1:] for line in head] + body
 
 
 def _line(columns: Sequence[Column], cells: Sequence[str]) -> str:

@@ -21,7 +21,7 @@ WIDTH = 80
 MOST_ROWS = 12
 
 BUCKET_COLUMNS = (
-    Column("bucket", "", 6),
+    Column("bucket", "", 7),
     Column("elements", "(count)", 13),
     Column("size", "(MB)", 9),
     Column("gather", "(ms)", 8),
@@ -29,13 +29,13 @@ BUCKET_COLUMNS = (
 )
 
 FORWARD_COLUMNS = (
-    Column("iter", "", 4),
+    Column("iter", "", 5),
     Column("forward", "(ms)", 9),
     Column("compute", "(ms)", 9),
     Column("exposed", "(ms)", 8),
     Column("host", "(ms)", 7),
-    Column("gather", "(ms)", 8),
-    Column("hidden", "(ms)", 8),
+    Column("gather", "(ms)", 7),
+    Column("hidden", "(ms)", 7),
     Column("overlap", "(%)", 7),
     Column("sched", "(%)", 6),
     Column("stale", "reads", 5),
@@ -112,7 +112,7 @@ def _buckets(report: Report) -> list[str]:
             str(bucket.numel),
             f"{bucket.numel * report.workload.element_bytes / 1e6:.1f}",
             _ms(report.costs.gather_ns[bucket.index]),
-            _some(list(dict.fromkeys(modules[placed.module].name for placed in reversed(bucket.parameters))), 39),
+            _some(list(dict.fromkeys(modules[placed.module].name for placed in reversed(bucket.parameters))), 38),
         ]
         for bucket in report.workload.buckets
     ]
@@ -205,7 +205,9 @@ def _compare(report: Report, alternative: Report) -> str:
         percent = 100 * difference / ours.forward_ns
         text += f"; that is {_ms(difference, sign=True)} ms ({percent:+.1f} %) of forward time per iteration"
         if report.verdict == "stale":
-            text += ", the price of reading this step's weights" if difference > 0 else ": correctness costs nothing here"
+            text += (
+                ", the price of reading this step's weights" if difference > 0 else ": correctness costs nothing here"
+            )
     if alternative.warnings:
         text += f"; it warns {len(alternative.warnings)}x that the orders do not match"
     return text + f". Try it: --set policy={policy}"

@@ -13,7 +13,7 @@ from simgather.scenario import overrides as settings
 from simgather.scenario.problems import empty_values, first_error
 from simgather.scenario.reader import parse_yaml
 from simgather.scenario.schema import Scenario, check_program_size, longest_forward
-from simgather.scenario.tree import Tree, from_mapping, one_line, plain
+from simgather.scenario.tree import Node, Tree, children, from_mapping, leads_to, one_line, plain
 
 MAX_FILE_BYTES = 4 * 2**20
 
@@ -28,6 +28,22 @@ def load(source: str | os.PathLike[str] | Mapping[str, Any], overrides: Sequence
     for override in [overrides] if isinstance(overrides, str) else overrides:
         settings.apply(tree, override)
     return _validated(tree, folder)
+
+
+def placed(error: InputError, source: str | os.PathLike[str], overrides: Sequence[str] = ()) -> InputError:
+    """The error with the file and line of its key, for one that was found only after loading."""
+    if error.source is not None or error.key is None:
+        return error
+    tree, _ = _tree(source)
+    for override in overrides:
+        settings.apply(tree, override)
+    node, path = tree.root, ""
+    places: list[Node] = [node]
+    while (found := next((item for item in children(node, path) if leads_to(item[0], error.key)), None)) is not None:
+        path, node = found
+        places.append(node)
+    set_by = next((node.source for node in reversed(places) if node.source), None)
+    return type(error)(error.message, set_by or tree.source, None if set_by else node.line, error.key)
 
 
 def _tree(source: str | os.PathLike[str] | Mapping[str, Any]) -> tuple[Tree, str]:

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any, TypeAlias
@@ -88,6 +88,21 @@ def child(node: Node, part: Key) -> Node | None:
     if isinstance(node.value, list) and isinstance(part, int) and 0 <= part < len(node.value):
         return node.value[part]
     return None
+
+
+def children(node: Node, path: str) -> Iterator[tuple[str, Node]]:
+    """The values below `node`, each with its dotted path; `path` is the node's own."""
+    if isinstance(node.value, dict):
+        for key, below in node.value.items():
+            yield f"{path}.{key}" if path else str(key), below
+    elif isinstance(node.value, list):
+        for index, below in enumerate(node.value):
+            yield f"{path}[{index}]", below
+
+
+def leads_to(path: str, key: str) -> bool:
+    """Whether the dotted `key` is at `path` or below it."""
+    return key == path or key.startswith((f"{path}.", f"{path}["))
 
 
 def from_mapping(mapping: Mapping[Any, Any], source: str) -> Tree:

@@ -13,6 +13,7 @@ from simgather.cli.main import main
 from tests.scenario_files import FILES, FOLDER
 
 ISSUE = str(FOLDER / "issue-950.yaml")
+A_C_B = str(FOLDER / "a-c-b.yaml")
 FIXED = str(FOLDER / "issue-950-fixed.yaml")
 
 
@@ -67,9 +68,17 @@ def test_json_file_is_written_beside_the_text(tmp_path: Path, capsys: pytest.Cap
 
 
 def test_set_overrides_a_key(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["run", ISSUE, "--set", "cluster.gpus=8", "--set", "policy=synchronous", "--json", "-"]) == 0
+    assert main(["run", A_C_B, "--set", "cluster.gpus=8", "--set", "policy=synchronous", "--json", "-"]) == 0
     scenario = json.loads(capsys.readouterr().out)["scenario"]
     assert (scenario["gpus"], scenario["policy"]) == (8, "synchronous")
+
+
+def test_batch_that_does_not_divide_over_the_gpus_is_said_as_megatron_would(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["run", ISSUE, "--set", "cluster.gpus=8"]) == 2
+    assert "issue-950.args:15: --global-batch-size: 4 is not a multiple of" in capsys.readouterr().err
+    assert main(["run", ISSUE, "--set", "cluster.gpus=8", "--set", "training.microbatches=1"]) == 0
 
 
 @pytest.mark.parametrize(
@@ -95,9 +104,7 @@ def test_bad_scenario_is_one_line_on_standard_error_and_exit_code_2(
     assert not target.exists()
 
 
-def test_contradiction_between_keys_names_file_line_and_key(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_contradiction_between_keys_names_file_line_and_key(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     scenario = tmp_path / "times.yaml"
     scenario.write_text(
         "policy: synchronous\n"
@@ -145,7 +152,9 @@ def modules_after(*arguments: str) -> set[str]:
         f"    main({list(arguments)!r})\n"
         "print('\\n'.join(sys.modules))\n"
     )
-    return set(subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout.split())
+    return set(
+        subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout.split()
+    )
 
 
 def test_help_imports_no_heavy_package() -> None:

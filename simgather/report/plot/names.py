@@ -1,0 +1,58 @@
+"""Names short enough to be written into a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from simgather.report.report import Report
+from simgather.workload.workload import Workload
+
+
+def short_name(name: str) -> str:
+    """The last component of a module's name; with the one before it where the last is only a number."""
+    parts = name.split(".")
+    while len(parts) > 1 and not parts[-1]:
+        parts.pop()
+    return ".".join(parts[-2:]) if parts[-1].isdigit() else parts[-1]
+
+
+def shorter_forms(name: str) -> list[str]:
+    """The short name and ever shorter forms of it: ``linear_qkv``, ``qkv``."""
+    short = short_name(name)
+    tail = short.rsplit("_", 1)[-1]
+    return [short, tail] if tail and tail != short else [short]
+
+
+def cut(text: str, length: int) -> str:
+    """The text, its middle left out if it is too long."""
+    if len(text) <= length:
+        return text
+    keep = length - 1
+    return f"{text[: (keep + 1) // 2]}…{text[len(text) - keep // 2 :]}"
+
+
+def bucket_modules(workload: Workload, bucket: int, most: int = 2) -> str:
+    """Short names of the modules with parameters in the bucket, in registration order."""
+    modules = workload.modules
+    names = list(
+        dict.fromkeys(modules[placed.module].name for placed in reversed(workload.buckets[bucket].parameters))
+    )
+    text = ", ".join(cut(short_name(name), 24) for name in names[:most])
+    return text + (f" +{len(names) - most}" if len(names) > most else "")
+
+
+def policy_title(report: Report) -> str:
+    """The policy's name, and its depth if it has one."""
+    policy = report.scenario.policy
+    return policy.name + (f" (depth {policy.depth})" if policy.depth is not None else "")
+
+
+def ranges(numbers: Sequence[int]) -> str:
+    """``1-4, 7`` from a sorted list."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and runs[-1][1] == number - 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
