@@ -50,3 +50,29 @@ def scenario_of(row: dict[str, Any]) -> dict[str, Any]:
             "hooks_in_first_iteration": row["hooks_in_first_iteration"],
         },
     }
+
+
+def argument_file(row: dict[str, Any]) -> str:
+    """The row's model as a user would write it."""
+    flags = [
+        f"--num-layers {row['num_layers']}",
+        f"--hidden-size {row['hidden_size']}",
+        f"--ffn-hidden-size {row['ffn_hidden_size']}",
+        f"--num-attention-heads {row['num_attention_heads']}",
+        f"--seq-length {row['seq_length']}",
+        f"--max-position-embeddings {row['seq_length']}",
+        f"--position-embedding-type {row['position_embedding']}",
+        f"--normalization {row['normalization']}",
+        f"--vocab-size {row['padded_vocab_size']}",
+        f"--transformer-impl {row['spec']}",
+        "--micro-batch-size 1 --bf16",
+    ]
+    if row["num_query_groups"] is not None:
+        flags.append(f"--group-query-attention --num-query-groups {row['num_query_groups']}")
+    if not row["linear_bias"]:
+        flags.append("--disable-bias-linear")
+    if row["swiglu"]:
+        flags.append("--swiglu")
+    if not row["tied"]:
+        flags.append("--untie-embeddings-and-output-weights")
+    return 'GPT_ARGS="\n' + " \\\n".join(flags) + '\n"\n'

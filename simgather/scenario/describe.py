@@ -121,7 +121,7 @@ def _parameter(parameter: ParameterSpec) -> str | list[int] | dict[str, Any]:
 def _buckets(buckets: Buckets) -> dict[str, Any]:
     size = "none" if buckets.one else None
     if buckets.size_elements is not None:
-        size = COUNT.exact(buckets.size_elements)
+        size = COUNT.exact(buckets.size_elements).replace("B", "G")  # a B could be bytes here
     if buckets.size_bytes is not None:
         size = BYTES.exact(buckets.size_bytes)
     return _given(

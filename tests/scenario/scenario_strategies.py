@@ -33,7 +33,7 @@ policies = st.one_of(
     keys({"name": st.sampled_from(POLICY_NAMES)}),
     keys({"name": st.just("prefetch"), "depth": st.integers(0, 10_000)}),
 )
-sizes = st.one_of(st.integers(1, 10**12), st.sampled_from(["none", "40M", "1.2G", "64 MiB", "128 MB", "40 bytes"]))
+sizes = st.one_of(st.integers(1, 10**12), st.sampled_from(["none", "40M", "12G", "64 MiB", "128 MB", "40 bytes"]))
 groups = st.lists(st.lists(names, min_size=1, max_size=3), min_size=1, max_size=3)
 buckets = st.one_of(
     st.just("none"),

@@ -35,6 +35,12 @@ def test_what_is_described_loads_as_an_equal_scenario(written):
     assert describe(load(described)) == described
 
 
+def test_a_bucket_size_in_billions_is_not_taken_for_bytes(changed):
+    scenario = changed(("size: 40M", "size: 2G"))
+    assert describe(scenario)["buckets"]["size"] == "2G"
+    assert load(describe(scenario)) == scenario
+
+
 def test_what_is_described_loads_from_a_file(tmp_path, changed):
     scenario = changed(("[A, C, B]", "{per_rank: {1: [A, {functional: C, name: head}]}}"))
     stream = io.StringIO()
