@@ -135,7 +135,7 @@ class _Artist:
             ha="center",
             va="center_baseline",
             gid=f"{self.gid}.{gid}",
-            clip_on=True,
+            zorder=5,
         )
 
     def _host(self) -> None:
@@ -174,20 +174,20 @@ class _Artist:
                     self._idle_text(one, box)
 
     def _idle_text(self, idle: Idle, box: Box) -> None:
-        width = self.ruler.inches(idle.end_ns - idle.start_ns) - 0.16
+        room = self.ruler.inches(idle.end_ns - idle.start_ns) - 0.06
         length = format_time(idle.end_ns - idle.start_ns)
         texts = ["waits for ever"] if idle.endless else [f"exposed {length}", length]
-        text = fitting(texts, width, 7.5)
+        size, text = next(((size, text) for size in (7.5, 6.5) if (text := fitting(texts, room, size))), (0, None))
         if text is not None:
             self.axes.text(
                 (box[0] + box[1]) / 2,
                 (box[2] + box[3]) / 2,
                 text,
-                size=7.5,
+                size=size,
                 color=INK,
                 ha="center",
                 va="center_baseline",
-                bbox={"boxstyle": "square,pad=0.2", "facecolor": PAPER, "edgecolor": "none", "alpha": 0.9},
+                bbox={"boxstyle": "square,pad=0.1", "facecolor": PAPER, "edgecolor": "none", "alpha": 0.9},
                 gid=f"{self.gid}.exposed-text",
                 zorder=2,
             )

@@ -16,7 +16,7 @@ ALARM = "#B2182B"
 """Dark enough to stay apart from every bucket's colour in greyscale."""
 
 EXPOSED_HATCH = "/////"
-HOST_BOUND_HATCH = "...."
+HOST_BOUND_HATCH = "------"
 RENDEZVOUS_HATCH = "|||||"
 EXPOSED_FACE = "#FBE3DC"
 HOST_BOUND_FACE = "#EFEFEF"

@@ -33,7 +33,7 @@ from simgather.report.plot.timeline_legend import entries
 from simgather.report.report import VERDICTS, Report
 from simgather.units import format_time
 
-LEFT, RIGHT = 1.02, 0.2
+LEFT, RIGHT = 1.24, 0.2
 PLOT_WIDTH = WIDTH - LEFT - RIGHT
 HEADING = 0.4
 CALLOUT_ROW = 0.22
@@ -186,10 +186,10 @@ def _band_labels(page: Axes, panel: _Panel, band: Band, floor: float) -> None:
         )
     middle = floor + sum(place.compute) / 2
     name = f"rank {band.rank}"
-    page.text(0.14, middle, name, size=8.5, weight="bold", color=INK, va="center_baseline", gid=f"rank-{band.rank}")
+    page.text(0.25, middle, name, size=8.5, weight="bold", color=INK, va="center_baseline", gid=f"rank-{band.rank}")
     if band.alike:
-        text = shortened(f"= {ranges(band.alike)}", 0.7, 7)
-        page.text(0.14, middle - 0.15, text, size=7, color=QUIET, va="center_baseline")
+        text = shortened(f"= {ranges(band.alike)}", 0.62, 7)
+        page.text(0.25, middle - 0.15, text, size=7, color=QUIET, va="center_baseline")
 
 
 def _borders(axes: Axes, panel: _Panel, ruler: Ruler) -> None:
@@ -227,7 +227,7 @@ def _callouts(axes: Axes, panel: _Panel, ruler: Ruler) -> None:
         # The first text takes the highest row: then no line to a mark runs through a text that begins later.
         y = base + (rows - row if len(set(panel.rows)) > 1 else 0) * CALLOUT_ROW + 0.1
         x = ruler.x(callout.at_ns) + ruler.wide(0.01)
-        axes.plot([x, x], [panel.bands_height, y], color=INK, lw=0.7, ls=(0, (2, 2)), zorder=0.9)
+        axes.plot([x, x], [panel.bands_height, y - 0.1], color=INK, lw=0.7, ls=(0, (2, 2)), zorder=0.9)
         middle = ruler.wide(left + MARK_ROOM / 2)
         draw_mark(axes, middle, y, callout.kind, f"callout-{callout.kind}-{callout.at_ns}")
         axes.text(
@@ -265,7 +265,7 @@ def _caption(panels: Sequence[_Panel]) -> list[str]:
         if panel.window.cut_short:
             parts.append(f"{name}the job stops here.")
     if any(block.count > 1 for panel in panels for band in panel.bands for block in band.blocks):
-        parts.append("Neighbouring kernels of one bucket that are too narrow are drawn as one block with their number (×).")
+        parts.append("Neighbouring kernels of one bucket that are too narrow to be told apart are drawn as one block.")
     if any(len(band.arrows) > 120 for panel in panels for band in panel.bands):
         parts.append("Only waits that held a kernel back are drawn as arrows.")
     return [" ".join(parts)]
