@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from simgather.cli.output import check_target, write_text
+from simgather.cli.output import check_target, write_bytes, write_text
 from simgather.errors import InputError
 
 if TYPE_CHECKING:
@@ -79,6 +79,6 @@ def _simulate(scenario: str, overrides: Sequence[str]) -> Report:
 
 
 def _plot(report: Report, path: Path) -> None:
-    from simgather.report.plot import save_timeline
+    from simgather.report.plot import timeline_bytes
 
-    save_timeline(report, path)
+    write_bytes(path, timeline_bytes(report, path.suffix.lower().removeprefix(".")))

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
 
 from simgather.report.plot.canvas import fitting, text_width
+from simgather.report.plot.lanes import Lanes
+from simgather.report.plot.marks import TIMES, Place, draw_marks
+from simgather.report.plot.merging import marked_runs
 from simgather.report.plot.names import shorter_forms
-from simgather.report.plot.scale import Unit
+from simgather.report.plot.scale import Ruler
 from simgather.report.plot.scene import Band, Block, Idle, Transfer
 from simgather.report.plot.style import (
     ALARM,
+    BUCKET_COLOURS,
     EXPOSED_FACE,
     EXPOSED_HATCH,
     HOST_BOUND_FACE,
     HOST_BOUND_HATCH,
     INK,
-    MARK_ORDER,
     MARKS,
     NEUTRAL,
     PALE,
@@ -33,72 +36,25 @@ from simgather.report.plot.style import (
 )
 from simgather.units import format_time
 
-MARK_SIZE = 11.5
-MARK_ROOM = 0.19
 THINNEST = 0.008
 
 Box = tuple[float, float, float, float]
 """Left, right, bottom, top."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ruler:
-    """Time to the x axis: `origin_ns` is at 0, and an inch is `ns_per_inch`."""
-
-    unit: Unit
-    origin_ns: int
-    ns_per_inch: float
-
-    def x(self, ns: float) -> float:
-        """Where the moment is."""
-        return self.unit.of(ns - self.origin_ns)
-
-    def inches(self, ns: float) -> float:
-        """How wide the duration is."""
-        return ns / self.ns_per_inch
-
-    def wide(self, inches: float) -> float:
-        """A width in inches as a length on the axis."""
-        return self.unit.of(inches * self.ns_per_inch)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lanes:
-    """Heights in inches, from the band's bottom upward: NCCL lane, compute lane, host lane."""
-
-    nccl: tuple[float, float]
-    compute: tuple[float, float]
-    host: tuple[float, float]
-    height: float
-
-
-def lanes(bands: int) -> Lanes:
-    """Lanes that leave a figure of that many bands readable."""
-    compute, nccl, gap = (0.42, 0.26, 0.16) if bands <= 4 else (0.3, 0.2, 0.12)
-    host, spare = 0.13, 0.17
-    floor = 0.05
-    compute_floor = floor + nccl + gap
-    host_floor = compute_floor + compute + spare
-    return Lanes(
-        nccl=(floor, floor + nccl),
-        compute=(compute_floor, compute_floor + compute),
-        host=(host_floor, host_floor + host),
-        height=host_floor + host + 0.1,
-    )
-
-
-def draw_band(axes: Axes, band: Band, place: Lanes, floor: float, ruler: Ruler) -> None:
-    """Draw the band with its bottom at `floor`."""
-    _Artist(axes, band, place, floor, ruler).draw()
+def draw_band(axes: Axes, band: Band, floor: float, place: Lanes, *, ruler: Ruler, buckets: int) -> None:
+    """Draw the band with its bottom at `floor`; `buckets` is how many the workload has."""
+    _Artist(axes, band, floor, place, ruler=ruler, buckets=buckets).draw()
 
 
 class _Artist:
     """Draws one band; what looks the same goes into one artist, whose gid begins with the rank."""
 
-    def __init__(self, axes: Axes, band: Band, place: Lanes, floor: float, ruler: Ruler) -> None:
+    def __init__(self, axes: Axes, band: Band, floor: float, place: Lanes, *, ruler: Ruler, buckets: int) -> None:
         self.axes = axes
         self.band = band
         self.ruler = ruler
+        self.buckets = buckets
         self.nccl = (floor + place.nccl[0], floor + place.nccl[1])
         self.compute = (floor + place.compute[0], floor + place.compute[1])
         self.host = (floor + place.host[0], floor + place.host[1])
@@ -112,7 +68,10 @@ class _Artist:
         self._arrows()
         self._marks()
 
-    def _boxes(self, boxes: Sequence[Box], gid: str, **look: object) -> None:
+    def _look(self, bucket: int) -> tuple[str, str]:
+        return _bucket_look(bucket, self.buckets)
+
+    def _boxes(self, boxes: Sequence[Box], gid: str, **look: Any) -> None:
         if boxes:
             corners = [
                 [(left, bottom), (left, top), (right, top), (right, bottom)] for left, right, bottom, top in boxes
@@ -149,7 +108,7 @@ class _Artist:
                 lane, look = (middle - 0.02, middle + 0.02), ("sync", PALE)
             elif step.kind == "dispatch":
                 lane = self.host
-                look = ("dispatch", NEUTRAL) if step.bucket is None else _bucket_look(step.bucket)
+                look = ("dispatch", NEUTRAL) if step.bucket is None else self._look(step.bucket)
             else:
                 lane, look = (self.host[0] + third, self.host[1] - third), ("launch", QUIET)
             by_look[look].append(self._box(step.start_ns, step.end_ns, lane, 0.012))
@@ -179,18 +138,22 @@ class _Artist:
         texts = ["waits for ever"] if idle.endless else [f"exposed {length}", length]
         size, text = next(((size, text) for size in (7.5, 6.5) if (text := fitting(texts, room, size))), (0, None))
         if text is not None:
-            self.axes.text(
-                (box[0] + box[1]) / 2,
-                (box[2] + box[3]) / 2,
-                text,
-                size=size,
-                color=INK,
-                ha="center",
-                va="center_baseline",
-                bbox={"boxstyle": "square,pad=0.1", "facecolor": PAPER, "edgecolor": "none", "alpha": 0.9},
-                gid=f"{self.gid}.exposed-text",
-                zorder=2,
-            )
+            self._plate(box, text, size, "exposed-text")
+
+    def _plate(self, box: Box, text: str, size: float, gid: str) -> None:
+        """Text on a white plate, readable on hatches and stripes."""
+        self.axes.text(
+            (box[0] + box[1]) / 2,
+            (box[2] + box[3]) / 2,
+            text,
+            size=size,
+            color=INK,
+            ha="center",
+            va="center_baseline",
+            bbox={"boxstyle": "square,pad=0.1", "facecolor": PAPER, "edgecolor": "none", "alpha": 0.9},
+            gid=f"{self.gid}.{gid}",
+            zorder=5,
+        )
 
     def _blocks(self) -> None:
         edge = 0.5 if len(self.band.blocks) <= 250 else 0.15
@@ -211,62 +174,48 @@ class _Artist:
         """Name and colour of every stripe, from top to bottom."""
         if block.kind == "optimizer":
             return [("optimizer", QUIET)]
-        looks = [_bucket_look(bucket) for bucket in block.buckets] or [("no-bucket", NEUTRAL)]
+        looks = [self._look(bucket) for bucket in block.buckets] or [("no-bucket", NEUTRAL)]
         return [(f"{name}.backward", lighter(look)) for name, look in looks] if block.kind == "backward" else looks
 
     def _name(self, block: Block, box: Box, colours: Sequence[tuple[str, str]], number: int) -> None:
         room = self.ruler.inches(block.end_ns - block.start_ns) - 0.05
         if room < 0.1:
             return
-        names = [f"{block.count} kernels", f"×{block.count}"] if block.count > 1 else shorter_forms(block.name)
-        for size in (8, 7, 6):
-            text = fitting(names[:1] if size > 6 else names, room, size)
+        names = [f"{block.count} kernels", f"{TIMES}{block.count}"] if block.count > 1 else shorter_forms(block.name)
+        for size in (7.5, 6):
+            text = fitting(names, room, size)
             if text is not None:
-                inks = {ink_on(colour) for _, colour in colours}
-                if len(inks) > 1:
-                    face = {"boxstyle": "square,pad=0.15", "facecolor": PAPER, "edgecolor": "none", "alpha": 0.85}
-                    fits = text_width(text, size) <= room - 0.05
-                else:
-                    face, fits = None, True
-                if fits:
-                    self.axes.text(
-                        (box[0] + box[1]) / 2,
-                        (box[2] + box[3]) / 2,
-                        text,
-                        size=size,
-                        color=inks.pop() if face is None else INK,
-                        ha="center",
-                        va="center_baseline",
-                        bbox=face,
-                        gid=f"{self.gid}.name-{number}",
-                        zorder=5,
-                    )
+                if len(colours) == 1:
+                    self._text(box, text, size, ink_on(colours[0][1]), f"name-{number}")
+                elif text_width(text, size) <= room - 0.05:
+                    self._plate(box, text, size, f"name-{number}")
                 return
 
     def _transfers(self) -> None:
-        gathers: dict[int, list[Box]] = defaultdict(list)
-        scatters: dict[int, list[Box]] = defaultdict(list)
+        by_look: dict[tuple[str, str, str], list[Box]] = defaultdict(list)
         rendezvous = []
         for number, transfer in enumerate(self.band.transfers):
             if transfer.start_ns > transfer.ready_ns:
                 lane = (self.nccl[0] + 0.04, self.nccl[1] - 0.04)
                 rendezvous.append(self._box(transfer.ready_ns, transfer.start_ns, lane, 0))
-            if transfer.end_ns is None:
-                continue
-            box = self._box(transfer.start_ns, transfer.end_ns, self.nccl)
-            (gathers if transfer.kind == "all-gather" else scatters)[transfer.bucket].append(box)
-            self._number(transfer, box, number)
+                if transfer.mark == "hang":
+                    self._plate(rendezvous[-1], "never starts", 7.5, "never")
+            if transfer.end_ns is not None:
+                box = self._box(transfer.start_ns, transfer.end_ns, self.nccl)
+                by_look[transfer.kind, *self._look(transfer.bucket)].append(box)
+                self._number(transfer, box, number)
         self._boxes(
             rendezvous, "rendezvous", facecolor=PAPER, edgecolor=QUIET, hatch=RENDEZVOUS_HATCH, lw=0.4, zorder=2
         )
-        for bucket, boxes in gathers.items():
-            name, colour = _bucket_look(bucket)
-            self._boxes(boxes, f"gather.{name}", facecolor=colour, edgecolor=PAPER, lw=0.5, zorder=3)
-        for bucket, boxes in scatters.items():
-            name, colour = _bucket_look(bucket)
-            self._boxes(boxes, f"reduce-scatter.{name}", facecolor=NEUTRAL, edgecolor=PAPER, lw=0.5, zorder=3)
-            stripes = [(left, right, bottom, bottom + 0.06) for left, right, bottom, _ in boxes]
-            self._boxes(stripes, f"reduce-scatter-stripe.{name}", facecolor=colour, edgecolor="none", lw=0, zorder=3)
+        for (kind, name, colour), boxes in by_look.items():
+            if kind == "all-gather":
+                self._boxes(boxes, f"gather.{name}", facecolor=colour, edgecolor=PAPER, lw=0.5, zorder=3)
+            else:
+                self._boxes(boxes, f"reduce-scatter.{name}", facecolor=NEUTRAL, edgecolor=PAPER, lw=0.5, zorder=3)
+                stripes = [(left, right, bottom, bottom + 0.06) for left, right, bottom, _ in boxes]
+                self._boxes(
+                    stripes, f"reduce-scatter-stripe.{name}", facecolor=colour, edgecolor="none", lw=0, zorder=3
+                )
 
     def _number(self, transfer: Transfer, box: Box, number: int) -> None:
         gather = transfer.kind == "all-gather"
@@ -310,57 +259,33 @@ class _Artist:
             )
 
     def _marks(self) -> None:
-        marks: list[tuple[float, float, str, int]] = []
+        marks: list[Place] = []
         outlines: dict[str, list[Box]] = defaultdict(list)
-        for block in self.band.blocks:
-            if block.marks:
-                box = self._box(block.start_ns, block.end_ns, self.compute)
-                outlines[block.marks[0]].append(box)
-                marks.append(((box[0] + box[1]) / 2, self.compute[1] + 0.02, block.marks[0], block.count))
+        for start_ns, end_ns, kind, count in marked_runs(self.band.blocks, round(0.12 * self.ruler.ns_per_inch)):
+            box = self._box(start_ns, end_ns, self.compute)
+            outlines[kind].append(box)
+            marks.append(((box[0] + box[1]) / 2, self.compute[1] + 0.03, kind, count))
         for transfer in self.band.transfers:
             if transfer.mark is not None:
                 end_ns = transfer.start_ns if transfer.end_ns is None else transfer.end_ns
                 box = self._box(transfer.ready_ns, end_ns, self.nccl)
                 outlines[transfer.mark].append(box)
-                marks.append((min(box[0] + self.ruler.wide(0.2), box[1]), self.nccl[1], transfer.mark, 1))
+                marks.append((min(box[0] + self.ruler.wide(0.2), box[1]), self.nccl[1] + 0.06, transfer.mark, 1))
         for kind, boxes in outlines.items():
             look = MARKS[kind]
-            self._boxes(
-                boxes, f"outline.{kind}", facecolor="none", edgecolor=ALARM, lw=2.2, ls=look.outline, zorder=6
-            )
+            self._boxes(boxes, f"halo.{kind}", facecolor="none", edgecolor=PAPER, lw=4.4, zorder=5.5)
+            self._boxes(boxes, f"outline.{kind}", facecolor="none", edgecolor=ALARM, lw=2.2, ls=look.outline, zorder=6)
         if self.band.stop_ns is not None:
             x = self.ruler.x(self.band.stop_ns)
             self.axes.plot([x, x], [self.nccl[0], self.host[1]], color=ALARM, lw=1.5, ls="dashed", zorder=6)
             marks.append((x, (self.host[0] + self.host[1]) / 2, "error", 1))
-        for number, (x, y, kind, count) in enumerate(_apart(marks, self.ruler.wide(MARK_ROOM))):
-            draw_mark(self.axes, x, y, kind, f"{self.gid}.mark-{kind}-{number}")
-            if count > 1:
-                left = x + self.ruler.wide(0.11)
-                self.axes.text(left, y + 0.01, f"×{count}", size=7, color=INK, va="center_baseline", zorder=9)
+        draw_marks(self.axes, marks, self.ruler, self.gid)
 
 
-def draw_mark(axes: Axes, x: float, y: float, kind: str, gid: str | None = None) -> None:
-    """A mark: its shape says the same as its letter."""
-    look = MARKS[kind]
-    axes.plot(
-        [x],
-        [y],
-        marker=look.shape,
-        ms=MARK_SIZE if look.shape != "D" else MARK_SIZE - 1.5,
-        mfc=look.face,
-        mec=INK,
-        mew=1.2,
-        ls="none",
-        zorder=8,
-        gid=gid,
-        clip_on=False,
-    )
-    axes.text(
-        x, y, look.letter, size=7.5, weight="bold", color=look.ink, ha="center", va="center_baseline", zorder=9
-    )
-
-
-def _bucket_look(bucket: int) -> tuple[str, str]:
+def _bucket_look(bucket: int, buckets: int) -> tuple[str, str]:
+    """Name and colour; of many buckets those of one colour share a name, and so an artist."""
+    if buckets > 2 * len(BUCKET_COLOURS):
+        return f"colour-{bucket % len(BUCKET_COLOURS)}", bucket_colour(bucket)
     return f"bucket-{bucket}", bucket_colour(bucket)
 
 
@@ -373,20 +298,4 @@ def _thinned(boxes: Sequence[Box], ruler: Ruler) -> list[Box]:
             result[-1] = (result[-1][0], max(box[1], result[-1][1]), *box[2:])
         else:
             result.append(box)
-    return result
-
-
-def _apart(marks: Iterable[tuple[float, float, str, int]], room: float) -> list[tuple[float, float, str, int]]:
-    """Marks that would cover each other become one: the worst, with their number."""
-    result: list[tuple[float, float, str, int]] = []
-    last: dict[float, int] = {}
-    reach: dict[float, float] = {}
-    for x, y, kind, count in sorted(marks):
-        if y in last and x - reach[y] < room * (1 if result[last[y]][3] == 1 else 2):
-            before = result[last[y]]
-            worst = min(before[2], kind, key=lambda name: MARK_ORDER[name])
-            result[last[y]] = (before[0], y, worst, before[3] + count)
-        else:
-            last[y], reach[y] = len(result), x
-            result.append((x, y, kind, count))
     return result

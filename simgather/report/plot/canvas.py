@@ -5,10 +5,13 @@ Layouts are in inches throughout, so that text never depends on the amount of da
 
 from __future__ import annotations
 
+import re
 import warnings
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from io import BytesIO
+from typing import Any
 
 import matplotlib
 from matplotlib.axes import Axes
@@ -19,8 +22,9 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
 
+from simgather.report.plot.names import policy_title
 from simgather.report.plot.style import ALARM, INK, PAPER, QUIET, VERDICT_COLOURS
-from simgather.report.report import Report
+from simgather.report.report import VERDICTS, Report
 
 WIDTH = 12.0
 DPI = 120
@@ -28,7 +32,7 @@ FONT = "DejaVu Sans"
 LINE = 0.185
 """Height of a line of small text, in inches."""
 
-_SETTINGS = {
+_SETTINGS: dict[Any, Any] = {
     "font.family": FONT,
     "font.size": 8.5,
     "text.parse_math": False,
@@ -44,7 +48,6 @@ _SETTINGS = {
     "hatch.linewidth": 0.6,
     "svg.hashsalt": "simgather",
     "svg.fonttype": "none",
-    "pdf.fonttype": 42,
     "path.simplify": False,
 }
 
@@ -65,10 +68,22 @@ def rendered(make: Callable[[], Figure], format: str) -> bytes:
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(_SETTINGS)
         figure = make()
+        _make_gids_unique(figure)
         _CANVASES[format](figure)
         buffer = BytesIO()
         figure.savefig(buffer, format=format, dpi=DPI, metadata=_METADATA[format])
     return buffer.getvalue()
+
+
+def _make_gids_unique(figure: Figure) -> None:
+    """They become the elements' ids in an SVG, where each must be a name and occur once: ``rank-0``, ``rank-0-2``."""
+    seen: Counter[str] = Counter()
+    for artist in figure.findobj():
+        gid = artist.get_gid()
+        if gid is not None:
+            gid = re.sub(r"[^\w.-]", "_", gid)
+            seen[gid] += 1
+            artist.set_gid(gid if seen[gid] == 1 else f"{gid}-{seen[gid]}")
 
 
 def blank(height: float, width: float = WIDTH) -> Figure:
@@ -144,6 +159,18 @@ def write_badge(page: Axes, x: float, y: float, report: Report, size: float = 9)
         x + 0.06, y, text, size=size, weight="bold", color=PAPER, va="center_baseline", bbox=box, gid=f"verdict-{text}"
     )
     return x + 0.12 + text_width(text, size, bold=True)
+
+
+def write_heading(page: Axes, left: float, y: float, report: Report, note: str = "") -> None:
+    """Policy, verdict and what the verdict means; a note at the right end."""
+    policy = policy_title(report)
+    page.text(left, y, policy, size=10.5, weight="bold", color=INK, va="center_baseline", gid=f"policy-{policy}")
+    x = write_badge(page, left + text_width(policy, 10.5, bold=True) + 0.14, y, report) + 0.12
+    page.text(WIDTH - 0.2, y, note, size=9, color=INK, va="center_baseline", ha="right", gid="heading-note")
+    room = WIDTH - 0.4 - text_width(note, 9) - x
+    meaning = VERDICTS[report.verdict]
+    if text_width("readable", 9) < room:
+        page.text(x, y, shortened(meaning, room, 9), size=9, color=QUIET, va="center_baseline")
 
 
 def write_caption(page: Axes, left: float, bottom: float, lines: Sequence[str]) -> None:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from simgather.report.plot.band import draw_mark
 from simgather.report.plot.canvas import text_width
+from simgather.report.plot.marks import draw_mark
 from simgather.report.plot.style import INK, PAPER
 
 SIZE = 8
@@ -71,7 +71,9 @@ def _draw_swatch(page: Axes, x: float, y: float, entry: Entry) -> None:
         page.plot([x, x + SWATCH], [y, y], color=entry.edge, lw=2)
     else:
         page.add_patch(
-            Rectangle((x, y - 0.07), SWATCH, 0.14, facecolor=entry.face, edgecolor=entry.edge, hatch=entry.hatch, lw=0.5)
+            Rectangle(
+                (x, y - 0.07), SWATCH, 0.14, facecolor=entry.face, edgecolor=entry.edge, hatch=entry.hatch, lw=0.5
+            )
         )
         if entry.stripe is not None:
             page.add_patch(Rectangle((x, y - 0.07), SWATCH, 0.05, facecolor=entry.stripe, edgecolor="none"))

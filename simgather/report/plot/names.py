@@ -17,10 +17,23 @@ def short_name(name: str) -> str:
 
 
 def shorter_forms(name: str) -> list[str]:
-    """The short name and ever shorter forms of it: ``linear_qkv``, ``qkv``."""
+    """The short name, and without ``linear_``, which says little."""
     short = short_name(name)
-    tail = short.rsplit("_", 1)[-1]
+    tail = short.removeprefix("linear_")
     return [short, tail] if tail and tail != short else [short]
+
+
+def distinct_names(names: Sequence[str]) -> dict[str, str]:
+    """For each name its shortest ending, in whole components, that no other name ends in."""
+    found = {}
+    for name in names:
+        parts = name.split(".")
+        endings = [".".join(parts[place:]) for place in range(len(parts) - 1, -1, -1)]
+        others = [other for other in names if other != name]
+        found[name] = next(
+            (text for text in endings if not any(other.endswith(f".{text}") or other == text for other in others)), name
+        )
+    return {name: text if text != name.rsplit(".", 1)[-1] else short_name(name) for name, text in found.items()}
 
 
 def cut(text: str, length: int) -> str:
@@ -34,11 +47,16 @@ def cut(text: str, length: int) -> str:
 def bucket_modules(workload: Workload, bucket: int, most: int = 2) -> str:
     """Short names of the modules with parameters in the bucket, in registration order."""
     modules = workload.modules
-    names = list(
-        dict.fromkeys(modules[placed.module].name for placed in reversed(workload.buckets[bucket].parameters))
-    )
+    names = list(dict.fromkeys(modules[placed.module].name for placed in reversed(workload.buckets[bucket].parameters)))
     text = ", ".join(cut(short_name(name), 24) for name in names[:most])
     return text + (f" +{len(names) - most}" if len(names) > most else "")
+
+
+def percent(share: float) -> str:
+    """The share in whole percent, but never rounded to all: ``75 %``, ``99.9 %``."""
+    if 0.995 <= share < 1:
+        return f"{100 * min(share, 0.999):.1f} %"
+    return f"{100 * share:.0f} %"
 
 
 def policy_title(report: Report) -> str:

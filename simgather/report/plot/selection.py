@@ -42,25 +42,53 @@ def begun(report: Report) -> int:
 
 
 def choose_iterations(reports: Sequence[Report], selection: Selection) -> tuple[int, int]:
-    """First and last iteration to show: what was asked for, else the first one with findings, else 1, else the last.
+    """First and last iteration to show: what was asked for, else that of the worst finding, else 1, else the last.
 
     Raises:
         InputError: the first report has no such iterations.
 
     """
-    have = begun(reports[0])
     if selection.iterations is None:
-        found = [finding.iteration for report in reports for finding in report.findings if finding.iteration < have]
-        one = min(found, default=min(1, have - 1))
+        worst = next((report.findings[0].iteration for report in reports if report.findings), 1)
+        one = max(0, min(worst, begun(reports[0]) - 1))
         return one, one
-    first, last = selection.iterations
+    return checked_iterations(reports[0], selection.iterations) or (0, 0)
+
+
+def checked_iterations(report: Report, asked: tuple[int, int] | None) -> tuple[int, int] | None:
+    """The iterations that were asked for, if any were and the report has them.
+
+    Raises:
+        InputError: it does not.
+
+    """
+    if asked is None:
+        return None
+    first, last = asked
+    have = begun(report)
     if not 0 <= first <= last:
         raise InputError(f"iterations {first}:{last}: the first comes before the last, and 0 is the first of all")
     if last >= have:
-        asked = reports[0].workload.training.iterations
+        total = report.workload.training.iterations
         text = f"iterations {first}:{last}: there are iterations 0 to {have - 1}"
-        raise InputError(text + (f" of {asked}, for the job stops there" if have < asked else ""))
-    return first, last
+        raise InputError(text + (f" of {total}, for the job stops there" if have < total else ""))
+    return asked
+
+
+def checked_ranks(report: Report, asked: tuple[int, ...] | None) -> tuple[int, ...] | None:
+    """The ranks that were asked for, each once, if any were and the report has them.
+
+    Raises:
+        InputError: it does not.
+
+    """
+    if asked is None:
+        return None
+    count = report.workload.dp
+    for rank in asked:
+        if not 0 <= rank < count:
+            raise InputError(f"rank {rank}: there are ranks 0 to {count - 1}")
+    return tuple(dict.fromkeys(asked))
 
 
 def window(report: Report, first: int, last: int) -> Window:
@@ -103,20 +131,22 @@ def alike(report: Report) -> list[tuple[int, ...]]:
 def choose_ranks(report: Report, selection: Selection, most: int = MOST_BANDS) -> list[tuple[int, tuple[int, ...]]]:
     """Ranks to draw, each with the undrawn ranks that look like it.
 
-    All of them if there are at most `most`; else one of each kind, and of more kinds the first and the slowest rank's.
+    All of them if there are at most `most`, else `representatives`.
 
     Raises:
         InputError: there is no such rank.
 
     """
-    count = report.workload.dp
-    if selection.ranks is not None:
-        for rank in selection.ranks:
-            if not 0 <= rank < count:
-                raise InputError(f"rank {rank}: there are ranks 0 to {count - 1}")
-        return [(rank, ()) for rank in dict.fromkeys(selection.ranks)]
-    if count <= most:
-        return [(rank, ()) for rank in range(count)]
+    ranks = checked_ranks(report, selection.ranks)
+    if ranks is None and report.workload.dp <= most:
+        ranks = tuple(range(report.workload.dp))
+    if ranks:
+        return [(rank, ()) for rank in ranks]
+    return representatives(report, most)
+
+
+def representatives(report: Report, most: int = MOST_BANDS) -> list[tuple[int, tuple[int, ...]]]:
+    """One rank of each kind, with the others of its kind; of more kinds those of the findings and the slowest rank."""
     groups = alike(report)
     if len(groups) > most:
         slowest = report.steady.rank if report.steady else 0

@@ -1,11 +1,11 @@
-"""Colours, hatches and mark shapes, all readable without colour: text and shape carry the meaning, colour repeats it."""
+"""Colours, hatches and mark shapes: text and shape carry the meaning, colour only repeats it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-BUCKET_COLOURS = ("#56B4E9", "#E69F00", "#009E73", "#F0E442", "#0072B2", "#CC79A7", "#999933", "#88CCEE", "#AA4499")
-"""Okabe and Ito's palette without its black and vermilion, which are for what is wrong; then three of Paul Tol's."""
+BUCKET_COLOURS = ("#56B4E9", "#E69F00", "#009E73", "#F0E442", "#0072B2", "#CC79A7", "#8A8A2E", "#5D3A9B")
+"""Okabe and Ito's palette without its black and vermilion, which are for what is wrong; then olive and violet."""
 
 INK = "#1A1A1A"
 QUIET = "#6B6B6B"
@@ -52,9 +52,7 @@ MARKS: dict[str, MarkStyle] = {
         outline="solid",
         meaning="ranks join with different buckets: corrupt data",
     ),
-    "stale": MarkStyle(
-        letter="S", shape="s", face=INK, ink=PAPER, outline="solid", meaning="stale read: old weights"
-    ),
+    "stale": MarkStyle(letter="S", shape="s", face=INK, ink=PAPER, outline="solid", meaning="stale read: old weights"),
     "torn": MarkStyle(
         letter="T",
         shape="D",
@@ -100,8 +98,13 @@ def bucket_colour(bucket: int) -> str:
 
 def lighter(colour: str, share: float = 0.6) -> str:
     """The colour with `share` of white mixed in."""
-    channels = (int(colour[place : place + 2], 16) for place in (1, 3, 5))
-    return "#" + "".join(f"{round(channel + (255 - channel) * share):02X}" for channel in channels)
+    return mixed(colour, PAPER, share)
+
+
+def mixed(one: str, other: str, share: float) -> str:
+    """The first colour with `share` of the other."""
+    pairs = ((int(one[place : place + 2], 16), int(other[place : place + 2], 16)) for place in (1, 3, 5))
+    return "#" + "".join(f"{round(first + (second - first) * share):02X}" for first, second in pairs)
 
 
 def ink_on(colour: str) -> str:

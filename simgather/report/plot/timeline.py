@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from simgather.report.plot.band import MARK_ROOM, Lanes, Ruler, draw_band, draw_mark, lanes
+from simgather.report.plot.band import draw_band
+from simgather.report.plot.builder import make_band
 from simgather.report.plot.callouts import Callout, Callouts, make_callouts, rows_for
 from simgather.report.plot.canvas import (
     LINE,
@@ -19,26 +20,40 @@ from simgather.report.plot.canvas import (
     shortened,
     text_width,
     wrapped,
-    write_badge,
     write_caption,
+    write_heading,
     write_title,
 )
+from simgather.report.plot.lanes import Lanes, lanes
 from simgather.report.plot.legend import ROW, draw_legend, flowed
+from simgather.report.plot.marks import MARK_ROOM, draw_mark
 from simgather.report.plot.names import policy_title, ranges
-from simgather.report.plot.scale import unit_for
-from simgather.report.plot.scene import Band, make_band, phases
-from simgather.report.plot.selection import MOST_BANDS, Selection, Window, choose_iterations, choose_ranks, window
-from simgather.report.plot.style import INK, PALE, QUIET
+from simgather.report.plot.phases import phases
+from simgather.report.plot.scale import Ruler, unit_for
+from simgather.report.plot.scene import Band
+from simgather.report.plot.selection import (
+    MOST_BANDS,
+    Selection,
+    Window,
+    choose_iterations,
+    choose_ranks,
+    representatives,
+    window,
+)
+from simgather.report.plot.style import INK, PALE, PAPER, QUIET
 from simgather.report.plot.timeline_legend import entries
-from simgather.report.report import VERDICTS, Report
+from simgather.report.report import Report
 from simgather.units import format_time
 
-LEFT, RIGHT = 1.24, 0.2
+LEFT, RIGHT = 1.42, 0.2
 PLOT_WIDTH = WIDTH - LEFT - RIGHT
 HEADING = 0.4
 CALLOUT_ROW = 0.22
 PHASES = 0.22
 AXIS = 0.5
+PLATE = {"boxstyle": "square,pad=0.1", "facecolor": PAPER, "edgecolor": "none"}
+CROWDED = 150
+"""With more blocks than this in a band, ranks that do the same are drawn once."""
 FINEST = 0.03
 """Kernels narrower than this many inches are merged with neighbours of their kind."""
 
@@ -53,6 +68,12 @@ class _Panel:
     callouts: Callouts
     rows: tuple[int, ...]
     place: Lanes
+    telling_first: bool
+
+    @property
+    def reached(self) -> bool:
+        """Whether anything happens in the window."""
+        return any(band.host or band.blocks for band in self.bands)
 
     @property
     def callouts_height(self) -> float:
@@ -101,9 +122,9 @@ def _title(reports: Sequence[Report]) -> str:
 
 def _panel(report: Report, shown: Window, selection: Selection, ns_per_inch: float, most: int) -> _Panel:
     finest_ns = round(FINEST * ns_per_inch)
-    bands = tuple(
-        make_band(report, rank, alike, shown, finest_ns) for rank, alike in choose_ranks(report, selection, most)
-    )
+    bands = _bands(report, shown, choose_ranks(report, selection, most), finest_ns)
+    if selection.ranks is None and len(bands) > 1 and len(bands[0].blocks) > CROWDED:
+        bands = _bands(report, shown, representatives(report, most), finest_ns)
     telling = next((band for band in bands if any(block.marks for block in band.blocks) or band.stop_ns), bands[0])
     callouts = make_callouts(report, telling, shown)
     ruler = _ruler(shown, ns_per_inch)
@@ -115,7 +136,14 @@ def _panel(report: Report, shown: Window, selection: Selection, ns_per_inch: flo
         callouts=callouts,
         rows=tuple(rows_for(places, 0.15)),
         place=lanes(len(bands)),
+        telling_first=telling is bands[0],
     )
+
+
+def _bands(
+    report: Report, shown: Window, ranks: Sequence[tuple[int, tuple[int, ...]]], finest_ns: int
+) -> tuple[Band, ...]:
+    return tuple(make_band(report, rank, alike, shown, finest_ns) for rank, alike in ranks)
 
 
 def _ruler(shown: Window, ns_per_inch: float) -> Ruler:
@@ -134,9 +162,7 @@ def _callout_place(callout: Callout, ruler: Ruler) -> tuple[float, float]:
     return max(left, 0.0), max(left, 0.0) + width
 
 
-def _draw_panel(
-    figure: Figure, page: Axes, panel: _Panel, top: float, ns_per_inch: float, *, is_last: bool
-) -> None:
+def _draw_panel(figure: Figure, page: Axes, panel: _Panel, top: float, ns_per_inch: float, *, is_last: bool) -> None:
     ruler = _ruler(panel.window, ns_per_inch)
     _heading(page, panel, top - HEADING / 2)
     height = panel.height - HEADING
@@ -156,39 +182,37 @@ def _draw_panel(
         floor -= panel.place.height
         if number:
             axes.axhline(floor + panel.place.height, color=PALE, lw=0.8, zorder=0)
-        draw_band(axes, band, panel.place, floor, ruler)
+        draw_band(axes, band, floor, panel.place, ruler=ruler, buckets=len(panel.report.workload.buckets))
         _band_labels(page, panel, band, top - panel.height + floor)
+    if not panel.reached:
+        text = f"never gets to iteration {panel.window.first}"
+        middle = ruler.wide(PLOT_WIDTH / 2)
+        axes.text(middle, panel.bands_height / 2, text, size=11, color=QUIET, ha="center", va="center", bbox=PLATE)
     _borders(axes, panel, ruler)
     _callouts(axes, panel, ruler)
 
 
 def _heading(page: Axes, panel: _Panel, y: float) -> None:
     """Policy, verdict, and what the first drawn iteration cost."""
-    report = panel.report
-    policy = policy_title(report)
-    page.text(0.25, y, policy, size=10.5, weight="bold", color=INK, va="center_baseline", gid=f"policy-{policy}")
-    x = write_badge(page, 0.25 + text_width(policy, 10.5, bold=True) + 0.14, y, report) + 0.12
-    row = report.slowest(panel.window.first)
+    row = panel.report.slowest(panel.window.first)
     cost = ""
     if row is not None and row.forward_ns is not None:
-        cost = f"forward {format_time(row.forward_ns)}, of it exposed {format_time(row.exposed_ns or 0)}"
-        page.text(WIDTH - RIGHT, y, cost, size=9, color=INK, va="center_baseline", ha="right", gid="forward-time")
-    room = WIDTH - RIGHT - 0.2 - text_width(cost, 9) - x
-    text = shortened(VERDICTS[report.verdict], room, 9)
-    page.text(x, y, text, size=9, color=QUIET, va="center_baseline")
+        times = f"forward {format_time(row.forward_ns)}, of it exposed {format_time(row.exposed_ns or 0)}"
+        cost = f"iteration {row.iteration}: {times}"
+    write_heading(page, 0.25, y, panel.report, cost)
 
 
 def _band_labels(page: Axes, panel: _Panel, band: Band, floor: float) -> None:
     place = panel.place
     for lane, text in ((place.host, "host"), (place.compute, "compute"), (place.nccl, "NCCL")):
-        page.text(
-            LEFT - 0.06, floor + sum(lane) / 2, text, size=7.5, color=QUIET, ha="right", va="center_baseline"
-        )
+        page.text(LEFT - 0.06, floor + sum(lane) / 2, text, size=7.5, color=QUIET, ha="right", va="center_baseline")
     middle = floor + sum(place.compute) / 2
     name = f"rank {band.rank}"
-    page.text(0.25, middle, name, size=8.5, weight="bold", color=INK, va="center_baseline", gid=f"rank-{band.rank}")
+    page.text(
+        0.25, middle, name, size=8.5, weight="bold", color=INK, va="center_baseline", gid=f"rank-{band.rank}.name"
+    )
     if band.alike:
-        text = shortened(f"= {ranges(band.alike)}", 0.62, 7)
+        text = shortened(f"= {ranges(band.alike)}", 0.66, 7)
         page.text(0.25, middle - 0.15, text, size=7, color=QUIET, va="center_baseline")
 
 
@@ -197,15 +221,16 @@ def _borders(axes: Axes, panel: _Panel, ruler: Ruler) -> None:
     base = panel.bands_height
     for number, start_ns in enumerate(panel.window.starts_ns):
         x = ruler.x(start_ns)
-        axes.plot([x, x], [0, base + PHASES], color=INK, lw=1.0, zorder=0.8, gid=f"iteration-{panel.window.first + number}")
-    for start_ns, end_ns, what in phases(panel.report, panel.window):
+        gid = f"iteration-{panel.window.first + number}"
+        axes.plot([x, x], [0, base + PHASES], color=INK, lw=1.0, zorder=0.8, gid=gid)
+    for start_ns, end_ns, what in phases(panel.report, panel.bands[0].rank, panel.window):
         left, right = ruler.x(start_ns), ruler.x(end_ns)
         inset = min(ruler.wide(0.02), (right - left) / 4)
         axes.plot([left + inset, right - inset], [base + 0.02] * 2, color=QUIET, lw=1.4, solid_capstyle="butt")
         text = _phase_text(panel, what, start_ns, ruler.inches(end_ns - start_ns))
         if text:
             middle = (left + right) / 2
-            axes.text(middle, base + 0.045, text, size=7.5, color=QUIET, ha="center", va="bottom")
+            axes.text(middle, base + 0.045, text, size=7.5, color=QUIET, ha="center", va="bottom", bbox=PLATE, zorder=2)
 
 
 def _phase_text(panel: _Panel, what: str, start_ns: int, room: float) -> str | None:
@@ -226,8 +251,9 @@ def _callouts(axes: Axes, panel: _Panel, ruler: Ruler) -> None:
         left, _ = _callout_place(callout, ruler)
         # The first text takes the highest row: then no line to a mark runs through a text that begins later.
         y = base + (rows - row if len(set(panel.rows)) > 1 else 0) * CALLOUT_ROW + 0.1
-        x = ruler.x(callout.at_ns) + ruler.wide(0.01)
-        axes.plot([x, x], [panel.bands_height, y - 0.1], color=INK, lw=0.7, ls=(0, (2, 2)), zorder=0.9)
+        x = ruler.x(callout.at_ns)
+        foot = panel.bands_height - (panel.place.height - panel.place.compute[1] if panel.telling_first else 0)
+        axes.plot([x, x], [foot, y - 0.1], color=INK, lw=0.7, ls=(0, (2, 2)), zorder=0.9)
         middle = ruler.wide(left + MARK_ROOM / 2)
         draw_mark(axes, middle, y, callout.kind, f"callout-{callout.kind}-{callout.at_ns}")
         axes.text(
@@ -244,12 +270,13 @@ def _callouts(axes: Axes, panel: _Panel, ruler: Ruler) -> None:
 def _caption(panels: Sequence[_Panel]) -> list[str]:
     """What is shown, what is left out, and what was merged."""
     shown = panels[0].window
-    iterations = f"iteration {shown.first}" if shown.first == shown.last else f"iterations {shown.first} to {shown.last}"
+    one = shown.first == shown.last
+    iterations = f"iteration {shown.first}" if one else f"iterations {shown.first} to {shown.last}"
     total = panels[0].report.workload.training.iterations
     text = f"Shown: {iterations} of 0 to {total - 1}"
-    if len(panels) == 1:
+    if len(panels) == 1 and shown.start_ns:
         text += f", which starts at {format_time(shown.start_ns)} of the run"
-    else:
+    elif len(panels) > 1:
         text += ", both runs aligned at its start"
     parts = [text + "."]
     for panel in panels:
@@ -262,8 +289,10 @@ def _caption(panels: Sequence[_Panel]) -> list[str]:
             if alike:
                 text += f", {alike} more do exactly the same (=)"
             parts.append(text + (f", {rest} others are not shown." if rest else "."))
-        if panel.window.cut_short:
-            parts.append(f"{name}the job stops here.")
+        if not panel.reached:
+            parts.append(f"{name}the job never gets that far.")
+        elif panel.window.cut_short:
+            parts.append(f"{name}the job stops in this iteration." if name else "The job stops in this iteration.")
     if any(block.count > 1 for panel in panels for band in panel.bands for block in band.blocks):
         parts.append("Neighbouring kernels of one bucket that are too narrow to be told apart are drawn as one block.")
     if any(len(band.arrows) > 120 for panel in panels for band in panel.bands):

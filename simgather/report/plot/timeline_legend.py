@@ -57,7 +57,7 @@ def _looks(bands: Sequence[Band]) -> Iterator[Entry]:
     if any(transfer.kind == "reduce-scatter" and transfer.end_ns is not None for transfer in transfers):
         yield Entry(text="reduce-scatter (stripe: its bucket)", face=NEUTRAL, stripe=bucket_colour(0))
     if any(transfer.start_ns > transfer.ready_ns for transfer in transfers):
-        yield Entry(text="rendezvous: ready, other ranks are not", edge=QUIET, hatch=RENDEZVOUS_HATCH)
+        yield Entry(text="rendezvous: ready before other ranks", edge=QUIET, hatch=RENDEZVOUS_HATCH)
     if "exposed" in idle:
         yield Entry(text="exposed: kernel waits for its all-gather", face=EXPOSED_FACE, edge=ALARM, hatch=EXPOSED_HATCH)
     if "host-bound" in idle:
@@ -68,7 +68,7 @@ def _looks(bands: Sequence[Band]) -> Iterator[Entry]:
     if False in arrows:
         yield Entry(text="event wait, met before", edge="#9A9A9A", arrow=True)
     if any(step.kind == "dispatch" for band in bands for step in band.host):
-        yield Entry(text="host: dispatch, low: launch or wait", face=bucket_colour(0), edge=INK)
+        yield Entry(text="host lane: dispatch; low: launch, wait; thin: sync", face=bucket_colour(0), edge=INK)
 
 
 def _marks(bands: Sequence[Band]) -> Iterator[Entry]:
