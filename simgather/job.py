@@ -10,17 +10,23 @@ from fractions import Fraction
 from simgather.costs.collective import transfer_ns
 from simgather.costs.costs import Costs
 from simgather.costs.roofline import Gpu, duration_ns, find_gpu
-from simgather.errors import InputError, LimitError
+from simgather.errors import InputError
 from simgather.megatron.gpt import build_gpt
 from simgather.megatron.job import MegatronJob, read_job
 from simgather.policies import POLICIES
-from simgather.scenario.schema import CollectiveCost, ExplicitModel, MegatronModel, Scenario, UseSpec
+from simgather.scenario.schema import (
+    CollectiveCost,
+    ExplicitModel,
+    MegatronModel,
+    Scenario,
+    UseSpec,
+    check_program_size,
+)
 from simgather.workload.layout import Bucket, default_bucket_size, lay_out, lay_out_groups
 from simgather.workload.model import Module, Parameter, Use
 from simgather.workload.workload import Order, Training, Workload, make_workload
 
 ELEMENT_BYTES = {"fp32": 4, "bf16": 2, "fp16": 2, "fp8": 1}
-MAX_OPERATIONS = 20_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +61,7 @@ def make_job(scenario: Scenario) -> Job:
     buckets = _buckets(scenario, model)
     training = _training(scenario, model)
     orders = _orders(scenario, model)
-    _refuse_absurd_sizes(orders, training)
+    check_program_size(scenario, max(len(order) for rank in orders for order in rank), training.microbatches)
     workload = make_workload(
         dp=cluster.gpus,
         element_bytes=ELEMENT_BYTES[model.dtype],
@@ -293,13 +299,3 @@ def _collective_times(cost: CollectiveCost, workload: Workload, key: str) -> tup
         )
         for bucket in workload.buckets
     )
-
-
-def _refuse_absurd_sizes(orders: Sequence[Sequence[Order]], training: Training) -> None:
-    """A kernel comes with about three more operations: dispatch, wait and their reduce-scatter twins."""
-    kernels = 2 * training.microbatches * sum(len(order) for rank in orders for order in rank)
-    if 4 * kernels > MAX_OPERATIONS:
-        raise LimitError(
-            f"about {4 * kernels:,} operations to simulate, more than {MAX_OPERATIONS:,}; "
-            "lower iterations, training.microbatches, cluster.gpus or the number of modules"
-        )

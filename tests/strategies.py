@@ -42,9 +42,7 @@ def one_per_bucket(
         "iterations": iterations,
         "cluster": {"gpus": gpus, "gather": {"times": times}, **cluster},
         "model": {
-            "modules": [
-                {"name": name, "params": {"weight": size}, "forward": forward} for name in LETTERS[:modules]
-            ]
+            "modules": [{"name": name, "params": {"weight": size}, "forward": forward} for name in LETTERS[:modules]]
         },
         "buckets": {"size": 1},
         "training": training or {},
@@ -54,10 +52,14 @@ def one_per_bucket(
     return mapping
 
 
-# Few different durations, so that ties are common; primes, so that sums seldom coincide by chance.
+# A few short durations among the others, so that ties are common.
 times_ns = st.one_of(st.sampled_from([0, 1, 7, 100]), st.integers(0, 3000))
 times = times_ns.map("{} ns".format)
+above_zero = st.one_of(st.sampled_from([1, 7, 100]), st.integers(1, 3000)).map("{} ns".format)
+up_to_six = st.integers(1, 6)
+one_or_many = st.sampled_from([1, 8])
 factors = st.sampled_from([1, 1.1, 0.5, 2, 1.003])
+plain: st.SearchStrategy[Mapping] = st.just({})
 trainings = st.fixed_dictionaries(
     {},
     optional={
@@ -81,10 +83,8 @@ def orders(names: Sequence[str]) -> st.SearchStrategy[list[Any]]:
     functional = st.fixed_dictionaries(
         {"functional": module}, optional={"name": st.just("tied"), "forward": times, "backward": times}
     )
-    return st.one_of(
-        st.permutations(names).map(list),
-        st.lists(st.one_of(module, module, functional), min_size=1, max_size=len(names) + 2),
-    )
+    anyhow = st.lists(st.one_of(module, module, functional), min_size=1, max_size=len(names) + 2)
+    return st.one_of(st.permutations(names).map(list), anyhow, anyhow)
 
 
 def registration(names: Sequence[str], iterations: int, gpus: int) -> st.SearchStrategy[Any]:  # noqa: ARG001
@@ -94,9 +94,8 @@ def registration(names: Sequence[str], iterations: int, gpus: int) -> st.SearchS
 
 def same_on_all_ranks(names: Sequence[str], iterations: int, gpus: int) -> st.SearchStrategy[Any]:  # noqa: ARG001
     """One order, or one per iteration."""
-    return st.one_of(
-        st.none(), orders(names), st.lists(orders(names), min_size=iterations, max_size=iterations)
-    )
+    by_iteration = st.lists(orders(names), min_size=iterations, max_size=iterations)
+    return st.one_of(orders(names), by_iteration, orders(names), by_iteration, st.none())
 
 
 def by_rank(names: Sequence[str], iterations: int, gpus: int) -> st.SearchStrategy[Any]:
@@ -109,13 +108,17 @@ def by_rank(names: Sequence[str], iterations: int, gpus: int) -> st.SearchStrate
 @st.composite
 def models(draw: st.DrawFn, shared_embeddings: bool) -> Mapping:
     """One to six modules with none to three parameters of ragged sizes, some of them frozen."""
-    flags = {"frozen": st.booleans()} | ({"shared_embedding": st.booleans()} if shared_embeddings else {})
+    rarely = st.sampled_from([False, False, False, True])
     sizes = st.integers(1, 700)
-    parameters = st.one_of(sizes, sizes, st.fixed_dictionaries({"elements": sizes}, optional=flags))
+    parameters = st.one_of(sizes, sizes, st.fixed_dictionaries({"elements": sizes, "frozen": rarely}))
+    if shared_embeddings:
+        # Larger than any padding: a smaller one may leave its bucket empty (test_shared_embeddings.py).
+        shared = st.fixed_dictionaries({"elements": st.integers(700, 900), "shared_embedding": st.just(True)})
+        parameters = st.one_of(parameters, parameters, shared)
     modules = []
-    for index in range(draw(st.integers(1, 6))):
-        count = draw(st.integers(0, 3))
-        optional = {"backward": times, "frozen": st.sampled_from([False, False, True])}
+    for index in range(draw(st.sampled_from([1, 2, 3, 3, 4, 4, 5, 6]))):
+        count = draw(st.sampled_from([1, 1, 1, 2, 3, 0]))
+        optional = {"backward": times, "frozen": rarely}
         module = draw(st.fixed_dictionaries({"name": st.just(f"m-{index}"), "forward": times}, optional=optional))
         modules.append({**module, "params": {f"p{number}": draw(parameters) for number in range(count)}})
     return {"modules": modules, "dtype": draw(st.sampled_from(["bf16", "fp32"]))}
@@ -145,18 +148,19 @@ def divisions(draw: st.DrawFn, model: Mapping, grouped: bool) -> Any:
     dealt = draw(groups(model)) if grouped and draw(st.booleans()) else None
     if dealt:
         return {"groups": dealt}
-    size = draw(st.one_of(st.integers(1, 1500), st.sampled_from(["none", "1 kB", 40_000_000])))
-    return {"size": size}
-
-
-def _costs(buckets: int, fixed: bool) -> st.SearchStrategy[Mapping]:
-    """A time per bucket, or latency and bandwidth; with no bucket to time only the latter."""
-    modelled = st.fixed_dictionaries(
-        {"latency": times, "bus_bandwidth": st.integers(50, 5000).map("{} MB/s".format)}
+    sizes = st.one_of(
+        st.integers(1, 300), st.integers(1, 300), st.integers(1, 1500), st.sampled_from(["1 kB", "none", 40_000_000])
     )
+    return {"size": draw(sizes)}
+
+
+def _costs(buckets: int, fixed: bool, instant: bool) -> st.SearchStrategy[Mapping]:
+    """A time per bucket, or latency and bandwidth; with no bucket to time only the latter."""
+    each = times if instant else above_zero
+    modelled = st.fixed_dictionaries({"latency": each, "bus_bandwidth": st.integers(50, 5000).map("{} MB/s".format)})
     if not buckets:
         return modelled
-    given_times = st.fixed_dictionaries({"times": st.lists(times, min_size=buckets, max_size=buckets)})
+    given_times = st.fixed_dictionaries({"times": st.lists(each, min_size=buckets, max_size=buckets)})
     return given_times if fixed else st.one_of(modelled, given_times)
 
 
@@ -166,21 +170,23 @@ def scenarios(
     *,
     policies: st.SearchStrategy[Any] = policies,
     forward: Callable[[Sequence[str], int, int], st.SearchStrategy[Any]] = same_on_all_ranks,
-    gpus: st.SearchStrategy[int] = st.integers(1, 6),
+    gpus: st.SearchStrategy[int] = up_to_six,
     trainings: st.SearchStrategy[Mapping] = trainings,
-    connections: st.SearchStrategy[int] = st.sampled_from([1, 8]),
+    connections: st.SearchStrategy[int] = one_or_many,
     host: bool = True,
     skew: bool = True,
     grouped: bool = True,
     shared_embeddings: bool = True,
     fixed_times: bool = False,
+    instant: bool = True,
 ) -> Mapping:
     """Any valid scenario; what a law must leave out is a keyword.
 
-    `fixed_times` gives every collective a time of its own instead of a bandwidth, wherever there is a bucket.
+    `fixed_times` gives every collective a time of its own instead of a bandwidth, wherever there is a bucket; without
+    `instant` every collective takes some time.
     """
     model = draw(models(shared_embeddings))
-    count, iterations = draw(gpus), draw(st.integers(1, 4))
+    count, iterations = draw(gpus), draw(st.sampled_from([2, 3, 4, 1]))
     mapping: Mapping = {
         "policy": draw(policies),
         "iterations": iterations,
@@ -193,7 +199,7 @@ def scenarios(
     if order is not None:
         mapping["forward"] = order
     buckets = len(make_job(simgather.load(mapping)).workload.buckets)
-    costs = _costs(buckets, fixed_times)
+    costs = _costs(buckets, fixed_times, instant)
     optional: Mapping = {"reduce_scatter": costs}
     if host:
         optional["host"] = st.fixed_dictionaries({}, optional=dict.fromkeys(["launch", "wait", "collective"], times))
@@ -215,7 +221,7 @@ def permutation_scenarios(
     *,
     policies: st.SearchStrategy[Any],
     identity: bool = True,
-    trainings: st.SearchStrategy[Mapping] = st.just({}),
+    trainings: st.SearchStrategy[Mapping] = plain,
 ) -> Mapping:
     """One module per bucket on two or more ranks; the execution order is a permutation of the buckets."""
     modules = draw(st.integers(1 if identity else 2, 6))
@@ -226,9 +232,9 @@ def permutation_scenarios(
         modules=modules,
         size=draw(st.integers(1, 500)),
         forward=draw(times),
-        gather=draw(st.lists(times, min_size=modules, max_size=modules)),
+        gather=draw(st.lists(above_zero, min_size=modules, max_size=modules)),
         gpus=draw(st.integers(2, 5)),
         iterations=draw(st.integers(2, 4)),
         training=draw(trainings),
-        connections=draw(st.sampled_from([1, 8])),
+        connections=draw(one_or_many),
     )

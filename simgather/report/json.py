@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from simgather.program.operations import Dispatch, Kernel, Mark, OptimizerKernel, Wait
-from simgather.report.report import SCHEMA, Report
 from simgather.verdict.measures import Measures
 from simgather.verdict.reads import Read
+
+if TYPE_CHECKING:
+    from simgather.report.report import Report
+
+SCHEMA = "simgather.report/1"
 
 
 def report_to_dict(report: Report) -> dict[str, Any]:

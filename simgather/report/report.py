@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from simgather.costs.costs import Costs
 from simgather.engine.timeline import Timeline
 from simgather.program.operations import FrameworkFailure
+from simgather.report.json import report_to_dict
 from simgather.verdict.findings import Finding
 from simgather.verdict.measures import Measures
 from simgather.verdict.reads import Read
@@ -16,8 +17,6 @@ from simgather.workload.workload import Workload
 
 if TYPE_CHECKING:
     from simgather.scenario.schema import Scenario
-
-SCHEMA = "simgather.report/1"
 
 Verdict = Literal["safe", "race", "stale", "corrupt", "hang", "error"]
 
@@ -82,6 +81,4 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """The whole report as plain data (JSON), schema `simgather.report/1`."""
-        from simgather.report.json import report_to_dict
-
         return report_to_dict(self)

@@ -71,7 +71,7 @@ def _validated(tree: Tree, folder: str) -> Scenario:
     if tree.problems:
         raise first_error(tree, [])
     try:
-        check_program_size(scenario, longest_forward(scenario))
+        check_program_size(scenario, longest_forward(scenario), scenario.training.microbatches or 1)
     except LimitError as error:
         raise LimitError(error.message, tree.source) from None
     return scenario

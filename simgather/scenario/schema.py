@@ -60,7 +60,7 @@ POLICY_NAMES = (
     "synchronous",
     "prefetch",
 )
-MAX_PROGRAM_SIZE = 20_000_000
+MAX_PROGRAM_SIZE = 2_500_000
 _WITH_DEPTH = "prefetch"
 
 
@@ -250,11 +250,14 @@ class Scenario(Section):
                     raise problem(f"no module is named {use.module!r}{hint}", *keys, i, j, "functional")
 
 
-def check_program_size(scenario: Scenario, uses: int) -> None:
-    """Raises `LimitError` if a forward pass of `uses` steps makes a program too long to be worth simulating."""
+def check_program_size(scenario: Scenario, uses: int, microbatches: int) -> None:
+    """Raises `LimitError` if a forward pass of `uses` steps makes a program too long to be worth simulating.
+
+    At the limit a simulation takes some minutes and some gigabytes.
+    """
     factors = {
         "iterations": scenario.iterations,
-        "training.microbatches": scenario.training.microbatches or 1,
+        "training.microbatches": microbatches,
         "steps of the forward pass": uses,
         "cluster.gpus": scenario.cluster.gpus,
     }

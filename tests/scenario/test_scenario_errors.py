@@ -138,7 +138,7 @@ def test_a_program_too_large_is_refused_before_it_is_built(changed):
         changed(("iterations: 3", "iterations: 100_000"), ("microbatches: 1", "microbatches: 1000"))
     assert str(caught.value).endswith(
         "s.yaml: asks for 1,200,000,000 kernels (100,000 iterations x 1,000 training.microbatches x 3 steps of the "
-        "forward pass x 4 cluster.gpus); at most 20,000,000: lower iterations or training.microbatches"
+        "forward pass x 4 cluster.gpus); at most 2,500,000: lower iterations or training.microbatches"
     )
 
 
