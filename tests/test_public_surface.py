@@ -82,7 +82,8 @@ def test_policies_verdicts_and_kinds_of_findings() -> None:
 
 def test_report_fields() -> None:
     report = simgather.simulate(simgather.load(FOLDER / "a-c-b.yaml")).to_dict()
-    first = {key: sorted(value[0]) for key, value in report.items() if isinstance(value, list) and value and isinstance(value[0], dict)}
+    lists = {key: value for key, value in report.items() if isinstance(value, list) and value}
+    first = {key: sorted(value[0]) for key, value in lists.items() if isinstance(value[0], dict)}
     assert sorted(report) == [
         *("buckets", "error", "events", "findings", "gathers", "iterations", "notes", "reads", "scenario", "schema"),
         *("stale_reads", "summary", "warnings"),

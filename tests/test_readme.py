@@ -26,8 +26,10 @@ COMMANDS = [line for block in blocks("bash") for line in block.splitlines() if l
 
 def test_first_two_commands_are_the_set_up() -> None:
     assert [block.strip() for block in blocks("bash")[:2]] == [
-        "python3 -m venv .venv && .venv/bin/pip install -q -e '.[test]' && "
-        ".venv/bin/python -m simgather run scenarios/issue-950.yaml",
+        (
+            "python3 -m venv .venv && .venv/bin/pip install -q -e '.[test]' && "
+            ".venv/bin/python -m simgather run scenarios/issue-950.yaml"
+        ),
         ".venv/bin/python -m pytest",
     ]
 

@@ -54,13 +54,13 @@ class Gather:
 
     def dispatch(self, bucket: int) -> None:
         """Enqueue the all-gather of `bucket`, remember that it was, and keep its handle."""
-        if not 0 <= bucket < self.count:
-            raise PolicyError(f"dispatch of bucket {bucket}: there are buckets 0 to {self.count - 1}")
+        self._check(bucket)
         self._handles[bucket] = self._host.dispatch_all_gather(bucket)
         self._dispatched[bucket] = True
 
     def wait(self, bucket: int) -> None:
         """Make the compute stream wait for the all-gather whose handle is kept; the handle is gone afterwards."""
+        self._check(bucket)
         handle = self._handles[bucket]
         if handle is None:
             raise PolicyError(f"wait for bucket {bucket} without a handle: dispatch it first, or ask has_handle")
@@ -69,10 +69,12 @@ class Gather:
 
     def is_dispatched(self, bucket: int) -> bool:
         """Whether the bucket was dispatched since `forget_dispatched`."""
+        self._check(bucket)
         return self._dispatched[bucket]
 
     def has_handle(self, bucket: int) -> bool:
         """Whether an all-gather of the bucket is outstanding that nobody has waited for."""
+        self._check(bucket)
         return self._handles[bucket] is not None
 
     def forget_dispatched(self) -> None:
@@ -86,6 +88,10 @@ class Gather:
     def warn(self, text: str) -> None:
         """Record a warning of the framework."""
         self._host.warn(text)
+
+    def _check(self, bucket: int) -> None:
+        if not 0 <= bucket < self.count:
+            raise PolicyError(f"there is no bucket {bucket}: there are buckets 0 to {self.count - 1}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -179,28 +179,34 @@ def _states(read: Read) -> str:
 
 
 def _version_mismatches(reads: Sequence[Read]) -> Iterator[Finding]:
-    forward: dict[tuple[object, ...], Read] = {}
+    """Backward runs in reverse, so the forward of a backward read is the last one not yet taken."""
+    forward: dict[tuple[object, ...], list[Read]] = defaultdict(list)
     for read in reads:
-        key = (read.iteration, read.microbatch, read.use, read.bucket)
-        if read.phase in ("forward", "functional") and not read.recomputed:
-            forward[key] = read
-        elif read.phase in ("backward", "backward_functional") and key in forward:
-            before = forward[key]
-            ranks = tuple(
-                rank
-                for rank, (one, other) in enumerate(zip(before.age, read.age, strict=True))
-                if one is not None and other is not None and one != other
-            )
-            if ranks:
-                yield Finding(
-                    kind="version-mismatch",
-                    iteration=read.iteration,
-                    message=f"{read.use} read bucket {read.bucket} {before.age[ranks[0]]} step(s) old in its forward "
-                    f"and {read.age[ranks[0]]} step(s) old in its backward pass: its gradient fits neither",
-                    module=read.module,
-                    bucket=read.bucket,
-                    ranks=ranks,
-                )
+        functional = read.phase in ("functional", "backward_functional")
+        key = (read.iteration, read.microbatch, read.module, read.use, functional, read.bucket)
+        if read.phase in ("forward", "functional"):
+            if not read.recomputed:
+                forward[key].append(read)
+        elif forward[key]:
+            yield from _version_mismatch(forward[key].pop(), read)
+
+
+def _version_mismatch(before: Read, read: Read) -> Iterator[Finding]:
+    ranks = tuple(
+        rank
+        for rank, (one, other) in enumerate(zip(before.age, read.age, strict=True))
+        if one is not None and other is not None and one != other
+    )
+    if ranks:
+        yield Finding(
+            kind="version-mismatch",
+            iteration=read.iteration,
+            message=f"{read.use} read bucket {read.bucket} {before.age[ranks[0]]} step(s) old in its forward and "
+            f"{read.age[ranks[0]]} step(s) old in its backward pass: its gradient fits neither",
+            module=read.module,
+            bucket=read.bucket,
+            ranks=ranks,
+        )
 
 
 def _never_gathered(matching: Matching, reads: Sequence[Read]) -> Iterator[Finding]:

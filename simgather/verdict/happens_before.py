@@ -28,9 +28,13 @@ class OptimizerRace:
 
 @dataclass(frozen=True, slots=True)
 class RankOrders:
-    """Verdicts for one rank: per kernel (index of its operation) the order of each of its reads, and races."""
+    """Verdicts for one rank: per kernel (index of its operation) the order of each of its reads, and races.
+
+    `dispatched` is, per kernel, how many collectives the rank had dispatched before it.
+    """
 
     reads: dict[int, tuple[ReadOrder, ...]]
+    dispatched: dict[int, int]
     optimizer_races: tuple[OptimizerRace, ...]
 
 
@@ -40,25 +44,30 @@ def order_rank(program: RankProgram, matching: Matching, workload: Workload) -> 
     last: dict[int, tuple[int, int]] = {}
     unfinished: dict[int, int] = {}
     reads: dict[int, tuple[ReadOrder, ...]] = {}
+    dispatched: dict[int, int] = {}
+    collectives = 0
     races: list[OptimizerRace] = []
     for index, operation in enumerate(program.operations):
         if isinstance(operation, Kernel):
+            dispatched[index] = collectives
             bucket_reads = workload.reads[operation.use.module]
             reads[index] = tuple(
                 _order(operation.iteration, last.get(read.bucket), ended, workload.dp) for read in bucket_reads
             )
         elif isinstance(operation, Wait):
             ended = max(ended, operation.sequence)
-        elif isinstance(operation, Dispatch) and operation.collective == "all-gather":
-            unfinished[operation.sequence] = operation.bucket
-            version = _delivers(operation, matching)
-            known = last.get(operation.bucket)
-            if version is not None and (known is None or known[0] < version):
-                last[operation.bucket] = (version, operation.sequence)
-        elif isinstance(operation, OptimizerKernel):
+        elif isinstance(operation, Dispatch):
+            collectives = operation.sequence + 1
+            if operation.collective == "all-gather":
+                unfinished[operation.sequence] = operation.bucket
+                version = _delivers(operation, matching)
+                known = last.get(operation.bucket)
+                if version is not None and (known is None or known[0] < version):
+                    last[operation.bucket] = (version, operation.sequence)
+        elif isinstance(operation, OptimizerKernel) and workload.dp > 1:
             unfinished = {sequence: bucket for sequence, bucket in unfinished.items() if sequence > ended}
             races += [OptimizerRace(operation.iteration, bucket) for bucket in unfinished.values()]
-    return RankOrders(reads, tuple(races))
+    return RankOrders(reads, dispatched, tuple(races))
 
 
 def _order(iteration: int, last: tuple[int, int] | None, ended: int, dp: int) -> ReadOrder:

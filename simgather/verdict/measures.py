@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from simgather.costs.costs import Costs
-from simgather.engine.timeline import Interval, Timeline
-from simgather.program.operations import Dispatch, Kernel, Mark, Operation, OptimizerKernel
+from simgather.engine.timeline import Timeline
+from simgather.program.operations import Kernel, Mark, Operation, OptimizerKernel
 from simgather.verdict.exposure import exposures
+from simgather.verdict.gather_overlap import GatherOverlap, gather_overlaps
 from simgather.workload.workload import Workload
 
 
@@ -58,12 +58,14 @@ def measure(timeline: Timeline, costs: Costs, workload: Workload) -> tuple[Measu
 def _measure_rank(rank: int, timeline: Timeline, costs: Costs, workload: Workload) -> Iterator[Measures]:
     operations = timeline.program.ranks[rank].operations
     times = timeline.ranks[rank]
-    busy = _busy(rank, timeline)
     exposed_ns: Counter[int] = Counter()
     host_bound_ns: Counter[int] = Counter()
     for exposure in exposures(timeline, rank):
         exposed_ns[exposure.iteration] += exposure.exposed_ns
         host_bound_ns[exposure.iteration] += exposure.host_bound_ns
+    gathers: dict[int, list[GatherOverlap]] = defaultdict(list)
+    for gather in gather_overlaps(timeline, rank):
+        gathers[gather.iteration].append(gather)
     previous_end = 0
     for iteration, indices in _iterations(operations):
         host_ns = times.enqueued_ns[indices[0]]
@@ -72,7 +74,6 @@ def _measure_rank(rank: int, timeline: Timeline, costs: Costs, workload: Workloa
         window_start = window_end = max(host_ns, previous_end)
         kernels: list[tuple[Kernel, int]] = []
         forward: list[int] = []
-        gather_ns = overlapped_ns = rendezvous_ns = 0
         for index in indices:
             operation = operations[index]
             start_ns, end_ns = times.started_ns[index], times.ended_ns[index]
@@ -86,12 +87,6 @@ def _measure_rank(rank: int, timeline: Timeline, costs: Costs, workload: Workloa
                 previous_end = end_ns
             elif isinstance(operation, OptimizerKernel):
                 previous_end = end_ns
-            elif isinstance(operation, Dispatch) and operation.collective == "all-gather":
-                transfer = timeline.transfer(operation.sequence)
-                if transfer is not None:
-                    gather_ns += transfer[1] - transfer[0]
-                    overlapped_ns += _overlap(transfer, busy)
-                    rendezvous_ns += transfer[0] - start_ns
         complete = len(forward) == len(workload.orders[rank][iteration]) * workload.training.microbatches
         yield Measures(
             iteration=iteration,
@@ -100,9 +95,9 @@ def _measure_rank(rank: int, timeline: Timeline, costs: Costs, workload: Workloa
             compute_ns=sum(kernels[number - 1][1] for number in forward) if complete else None,
             exposed_ns=exposed_ns[iteration] if complete else None,
             host_bound_ns=host_bound_ns[iteration] if complete else None,
-            gather_ns=gather_ns,
-            overlapped_ns=overlapped_ns,
-            rendezvous_ns=rendezvous_ns,
+            gather_ns=sum(gather.transfer_ns for gather in gathers[iteration]),
+            overlapped_ns=sum(gather.overlapped_ns for gather in gathers[iteration]),
+            rendezvous_ns=sum(gather.rendezvous_ns for gather in gathers[iteration]),
             lower_bound_ns=_lower_bound(kernels[: max(forward, default=0)], costs, workload) if complete else None,
         )
 
@@ -127,28 +122,3 @@ def _iterations(operations: Sequence[Operation]) -> Iterator[tuple[int, range]]:
     borders = [index for index, item in enumerate(operations) if type(item) is Mark and item.event == "iteration"]
     for iteration, (start, end) in enumerate(zip(borders, [*borders[1:], len(operations)], strict=True)):
         yield iteration, range(start, end)
-
-
-def _busy(rank: int, timeline: Timeline) -> list[Interval]:
-    """When the rank's compute stream runs a kernel, as disjoint intervals in order."""
-    times = timeline.ranks[rank]
-    busy: list[Interval] = []
-    for index, operation in enumerate(timeline.program.ranks[rank].operations):
-        if isinstance(operation, Kernel | OptimizerKernel):
-            start_ns, end_ns = times.started_ns[index], times.ended_ns[index]
-            if start_ns is None or end_ns is None:
-                break
-            if busy and busy[-1][1] == start_ns:
-                busy[-1] = (busy[-1][0], end_ns)
-            else:
-                busy.append((start_ns, end_ns))
-    return busy
-
-
-def _overlap(transfer: Interval, busy: Sequence[Interval]) -> int:
-    total = 0
-    index = max(0, bisect_right(busy, transfer[0], key=lambda interval: interval[0]) - 1)
-    while index < len(busy) and busy[index][0] < transfer[1]:
-        total += max(0, min(transfer[1], busy[index][1]) - max(transfer[0], busy[index][0]))
-        index += 1
-    return total

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -111,7 +111,8 @@ class _Observer:
             times = self.timeline.ranks[rank]
             start_ns, end_ns = times.started_ns[index], times.ended_ns[index]
             if start_ns is not None and end_ns is not None:
-                seen[rank] = self._see(rank, kernel.iteration, read, (start_ns, end_ns))
+                dispatched = self.orders[rank].dispatched[index]
+                seen[rank] = self._see(rank, kernel.iteration, read, (start_ns, end_ns), dispatched)
         orders = (self.orders[rank].reads[index][position] for rank, index in ranks.items())
         return Read(
             iteration=kernel.iteration,
@@ -129,17 +130,17 @@ class _Observer:
             start_ns=tuple(None if sight is None else sight.start_ns for sight in seen),
         )
 
-    def _see(self, rank: int, iteration: int, read: BucketRead, during: Interval) -> _Seen:
+    def _see(self, rank: int, iteration: int, read: BucketRead, during: Interval, dispatched: int) -> _Seen:
+        """What a read sees `during` its kernel; collectives from the number `dispatched` on come after it."""
         deliveries = self.deliveries[read.bucket]
-        done = bisect_right(deliveries.end_ns, during[0])
+        before = bisect_left(deliveries.collectives, dispatched, key=lambda collective: collective.sequence)
+        done = bisect_right(deliveries.end_ns, during[0], hi=before)
         delivered = deliveries.collectives[done - 1].iterations if done else None
         fresh, age = _freshness(rank, iteration, read, delivered)
         if fresh == read.elements:
             return _Seen("fresh", fresh, 0, during[0])
-        moving = any(
-            deliveries.start_ns[later] < during[1] and deliveries.collectives[later].version > iteration - age
-            for later in range(done, len(deliveries.collectives))
-        )
+        begun = bisect_left(deliveries.start_ns, during[1], lo=done)
+        moving = any(collective.version > iteration - age for collective in deliveries.collectives[done:begun])
         return _Seen("torn" if moving else "stale", fresh, age, during[0])
 
 

@@ -143,7 +143,8 @@ class _Builder:
         if not self.open:
             return
         end = _round_up(self.position, self.bucket_alignment) if self.padded else self.position
-        self.closed.append((self.bucket_start, end, self.position - self.bucket_start, tuple(self.open)))
+        unpadded = max(0, self.position - self.bucket_start)
+        self.closed.append((self.bucket_start, end, unpadded, tuple(self.open)))
         self.open = []
         self.bucket_start = self.position = end
 

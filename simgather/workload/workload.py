@@ -75,7 +75,7 @@ def make_workload(
     ]
     for module_placed, numbers in zip(placed, registration, strict=True):
         module_placed.sort(key=lambda item: numbers[item[0].name])
-    by_start = sorted(buckets, key=lambda bucket: bucket.start)
+    by_start = sorted(buckets, key=lambda bucket: (bucket.start, bucket.end))
     return Workload(
         dp=dp,
         element_bytes=element_bytes,

@@ -75,7 +75,6 @@ def test_a_policy_error_is_the_users_to_mend() -> None:
 
 @pytest.mark.parametrize("bucket", [-1, 3])
 @pytest.mark.parametrize("question", ["wait", "is_dispatched", "has_handle"])
-@pytest.mark.xfail(strict=True, reason="only dispatch checks the bucket; -1 is the last one, 3 an IndexError")
 def test_asking_about_a_bucket_that_does_not_exist_is_refused(gather: Gather, question: str, bucket: int) -> None:
     for known in range(3):
         gather.dispatch(known)

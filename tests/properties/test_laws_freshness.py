@@ -14,7 +14,7 @@ from tests.strategies import MEGATRON, Mapping, per_rank_scenarios, registration
 
 Sight = tuple[object, ...]
 
-anything = st.one_of(scenarios(instant=False), per_rank_scenarios(instant=False))
+anything = st.one_of(scenarios(), per_rank_scenarios())
 
 
 @given(anything)
@@ -26,7 +26,7 @@ def test_ordered_reads_are_fresh_on_every_rank(mapping: Mapping) -> None:
             assert set(read.fresh_elements) <= {read.elements, None}
 
 
-@given(scenarios(gpus=st.integers(2, 6), instant=False))
+@given(scenarios(gpus=st.integers(2, 6)))
 def test_undispatched_reads_see_their_own_shard_new_and_all_else_old(mapping: Mapping) -> None:
     report = run(mapping)
     own = own_elements(report)

@@ -165,7 +165,6 @@ def test_forward_and_backward_with_the_same_old_weights_are_no_version_mismatch(
     assert [finding.module for finding in findings(report, "version-mismatch")] == ["B"]
 
 
-@pytest.mark.xfail(strict=True, reason="the last forward of a weight is compared with every backward of it")
 @pytest.mark.parametrize(
     "order",
     [

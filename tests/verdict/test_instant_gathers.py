@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.strategies import one_per_bucket, run
 
 
-@pytest.mark.xfail(strict=True, reason="a tie in time is taken for an arrival, though the dispatch follows the read")
 def test_an_all_gather_dispatched_after_a_read_cannot_have_delivered_before_it() -> None:
     # 0.8, order B, A: B's bucket is dispatched by A, after B has run. All of it happens at time 0.
     mapping = one_per_bucket("BA", modules=2, policy="megatron-core-0.8", forward="0 ns", gather="0 ns")

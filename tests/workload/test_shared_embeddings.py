@@ -58,7 +58,6 @@ def test_one_that_begins_in_the_padding_before_is_read_from_both_buckets() -> No
     assert workload.hook_buckets[0] == (0,)
 
 
-@pytest.mark.xfail(strict=True, reason="a shared embedding smaller than the padding leaves an empty bucket behind")
 def test_no_module_reads_from_an_empty_bucket() -> None:
     # B ends at 1, the embedding lies at 64-65, in B's bucket 0-128; its own bucket is 128-128, and A's begins there.
     modules = module("A", 1), module("E", 1, **EMBEDDING), module("B", 1)
@@ -70,7 +69,6 @@ def test_no_module_reads_from_an_empty_bucket() -> None:
     assert [[read.bucket for read in reads] for reads in workload.reads] == [[0], [2], [2]]
 
 
-@pytest.mark.xfail(strict=True, reason="a shared embedding smaller than the padding leaves an empty bucket behind")
 def test_numel_unpadded_is_never_negative() -> None:
     buckets = laid_out(
         module("A", 1), module("E", 1, **EMBEDDING), module("B", 1), bucket_size=2, splits_shared_embedding=True
