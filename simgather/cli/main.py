@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from simgather import __version__
-from simgather.cli import run, schema
+from simgather.cli import compare, plot, run, schema
 from simgather.errors import SimgatherError
 
 EXIT_UNUSABLE = 2
@@ -36,7 +36,7 @@ def make_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"simgather {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (run, schema):
+    for command in (run, compare, plot, schema):
         command.add_to(commands)
     return parser
 

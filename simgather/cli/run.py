@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from simgather.cli.output import check_target, write_bytes, write_text
-from simgather.errors import InputError
+from simgather.cli.output import check_target, write_text
+from simgather.cli.scenario import add_scenario, add_selection, draw_picture, picture_target, simulated
 
 if TYPE_CHECKING:
     from simgather.report.report import Report
@@ -23,62 +24,97 @@ def add_to(commands: Any) -> None:
         description="Simulate a scenario and print the verdict, the buckets, the forward pass per iteration, what was "
         "found and why, and the next step worth taking.",
     )
-    parser.add_argument("scenario", metavar="SCENARIO", help="scenario file (YAML)")
-    parser.add_argument(
-        "--set",
-        dest="overrides",
-        metavar="KEY=VALUE",
-        action="append",
-        default=[],
-        help="override a key of the scenario, as in --set cluster.gpus=8; may be repeated",
-    )
+    add_scenario(parser)
     parser.add_argument(
         "--json", metavar="FILE", help="write the whole report as JSON; - prints it instead of the text"
     )
-    parser.add_argument("--plot", metavar="FILE", help="draw the timeline of all ranks (.png, .svg or .pdf)")
+    parser.add_argument("--html", metavar="FILE", help="write the report as one HTML page that opens offline")
+    parser.add_argument("--plot", metavar="FILE", help="draw the timeline (.png, .svg or .pdf)")
+    parser.add_argument(
+        "--compare", metavar="POLICY", help="draw that policy below the scenario's on the same time axis"
+    )
+    add_selection(parser)
+    parser.add_argument(
+        "--trace",
+        metavar="OUT",
+        help="write traces: OUT.json (or .json.gz) for Perfetto and chrome://tracing; any other name is a folder with "
+        "that and one file per rank for Holistic Trace Analysis",
+    )
+    parser.add_argument("--ascii", action="store_true", help="print a small timeline in characters")
     parser.add_argument("--check", action="store_true", help="exit with 1 unless the verdict is safe")
     parser.set_defaults(command=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Simulate, print, and write what was asked for; 1 if ``--check`` found something."""
-    json_file = None if options.json in (None, "-") else check_target(options.json, "--json")
-    plot_file = None if options.plot is None else check_target(options.plot, "--plot", (".png", ".svg", ".pdf"))
+    targets = _Targets(options)
+    report = simulated(options.scenario, options.overrides)
+    alternative = None if options.json == "-" and targets.html is None else _alternative(report, options)
+    targets.write(report, alternative, options)
+    if options.json == "-":
+        sys.stdout.write(_json_text(report))
+    else:
+        _print(report, alternative)
+    if options.ascii and options.json != "-":
+        from simgather.report.ascii import ascii_timeline
+        from simgather.report.plot.selection import Selection
 
-    from simgather.report.advice import alternative_policy
-    from simgather.report.text import render
-
-    report = _simulate(options.scenario, options.overrides)
-    if options.json is not None:
-        import json
-
-        text = json.dumps(report.to_dict(), indent=1) + "\n"
-        if json_file is None:
-            sys.stdout.write(text)
-        else:
-            write_text(json_file, text)
-    if plot_file is not None:
-        _plot(report, plot_file)
-    if options.json != "-":
-        policy = alternative_policy(report)
-        alternative = None
-        if policy is not None:
-            alternative = _simulate(options.scenario, [*options.overrides, f"policy={policy}"])
-        sys.stdout.write(render(report, alternative))
+        sys.stdout.write("\n" + ascii_timeline(report, Selection(iterations=options.iterations, ranks=options.ranks)))
     return int(options.check and report.verdict != "safe")
 
 
-def _simulate(scenario: str, overrides: Sequence[str]) -> Report:
-    from simgather.scenario.loader import load, placed
-    from simgather.simulation import simulate
+class _Targets:
+    """The files to write, all checked before any work."""
 
-    try:
-        return simulate(load(scenario, overrides))
-    except InputError as error:
-        raise placed(error, scenario, overrides) from None
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.json = None if options.json in (None, "-") else check_target(options.json, "--json")
+        self.html = None if options.html is None else check_target(options.html, "--html", (".html", ".htm"))
+        self.plot = picture_target(options.plot)
+        self.trace = None if options.trace is None else Path(options.trace)
+        if self.trace is not None:
+            from simgather.report.trace import check_trace_target
+
+            check_trace_target(self.trace)
+
+    def write(self, report: Report, alternative: Report | None, options: argparse.Namespace) -> None:
+        """Write every file that was asked for."""
+        if self.json is not None:
+            write_text(self.json, _json_text(report))
+        if self.html is not None:
+            from simgather.report.html import html_page
+
+            write_text(self.html, html_page(report, alternative))
+        if self.plot is not None:
+            draw_picture(self.plot, "timeline", _compared(report, options), options)
+        if self.trace is not None:
+            from simgather.report.trace import write_traces
+
+            write_traces(report, self.trace)
 
 
-def _plot(report: Report, path: Path) -> None:
-    from simgather.report.plot import timeline_bytes
+def _compared(report: Report, options: argparse.Namespace) -> Sequence[Report]:
+    if options.compare is None:
+        return [report]
+    return [report, simulated(options.scenario, options.overrides, options.compare)]
 
-    write_bytes(path, timeline_bytes(report, path.suffix.lower().removeprefix(".")))
+
+def _alternative(report: Report, options: argparse.Namespace) -> Report | None:
+    from simgather.report.advice import alternative_policy
+
+    policy = alternative_policy(report)
+    return None if policy is None else simulated(options.scenario, options.overrides, policy)
+
+
+def _json_text(report: Report) -> str:
+    return json.dumps(report.to_dict(), indent=1) + "\n"
+
+
+def _print(report: Report, alternative: Report | None) -> None:
+    if sys.stdout.isatty():
+        from simgather.report.terminal import print_report
+
+        print_report(report, alternative)
+    else:
+        from simgather.report.plain import render
+
+        sys.stdout.write(render(report, alternative))

@@ -18,8 +18,17 @@ class Column:
     left: bool = False
 
 
-def table_lines(columns: Sequence[Column], rows: Sequence[Sequence[str | None]]) -> list[str]:
-    """The table as lines; None is printed as ``-``. The first column must leave room for the ``#`` of the head."""
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Columns and rows of cells; None is printed as ``-``."""
+
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[str | None]]
+
+
+def table_lines(table: Table) -> list[str]:
+    """The table as plain lines. The first column must leave room for the ``#`` of the head."""
+    columns, rows = table.columns, table.rows
     head = [_line(columns, [column.name for column in columns]), _line(columns, [column.unit for column in columns])]
     body = [_line(columns, [MISSING if cell is None else cell for cell in row]) for row in rows]
     return ["#" + line[1:] for line in head] + body

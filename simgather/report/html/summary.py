@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from simgather.report import sentences, wording
 from simgather.report.explanation import explain
-from simgather.report.html import wording
 from simgather.report.html.markup import Markup, element, joined
 from simgather.report.html.places import Jump
 from simgather.report.html.tables import Cell, table
@@ -28,7 +28,7 @@ def header(report: Report) -> Markup:
         "header",
         element("p", "simgather report", class_="kicker"),
         element("h1", report.scenario.name),
-        element("ul", [element("li", line) for line in wording.about(report)], class_="about"),
+        element("ul", [element("li", line) for line in sentences.about(report)], class_="about"),
         class_="masthead",
     )
 
@@ -48,7 +48,7 @@ def verdict_card(report: Report, alternative: Report | None, first: Jump | None)
         "section",
         element("h2", "Verdict", class_="visually-hidden", id="verdict-title"),
         badge(report.verdict),
-        element("p", wording.verdict_sentence(report), class_="verdict-sentence"),
+        element("p", _capital(sentences.verdict_sentence(report)), class_="verdict-sentence"),
         None
         if failure is None
         else element(
@@ -64,7 +64,7 @@ def verdict_card(report: Report, alternative: Report | None, first: Jump | None)
         if first is None
         else element("p", first.button(None, "Show the first in the timeline"), class_="no-print"),
         element("h3", "Next step"),
-        element("p", wording.next_step(report, alternative), class_="next-step"),
+        element("p", sentences.next_step(report, alternative), class_="next-step"),
         class_=f"card verdict-card edge-{report.verdict}",
         id="verdict",
         aria_labelledby="verdict-title",
@@ -196,3 +196,7 @@ def _bar(steady: Measures, shown: list[str | None]) -> Markup | None:
 def _pattern(name: str, path: str) -> Markup:
     back = element("rect", width=8, height=8)
     return element("pattern", back, element("path", d=path), id=name, width=8, height=8, patternUnits="userSpaceOnUse")
+
+
+def _capital(sentence: str) -> str:
+    return sentence[:1].upper() + sentence[1:] + "."

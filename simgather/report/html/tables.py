@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from simgather.report.html import wording
+from simgather.report import wording
 from simgather.report.html.markup import Markup, element
 from simgather.report.html.places import Jump
 from simgather.report.plot.names import ranges
