@@ -39,9 +39,8 @@ def run(options: argparse.Namespace) -> int:
 
     path = picture_target(options.output, "--output")
     if options.policies and options.kind not in COMPARING:
-        raise InputError(
-            f"the picture {options.kind} shows one policy; set it with --set policy=NAME", source="--policies"
-        )
+        message = f"the picture {options.kind} shows one policy; set it with --set policy=NAME"
+        raise InputError(message, source="--policies")
     chosen: tuple[str | None, ...] = options.policies or (None,)
     if options.kind == "policies" and not options.policies:
         from simgather.scenario.schema import POLICY_NAMES

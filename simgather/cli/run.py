@@ -25,14 +25,10 @@ def add_to(commands: Any) -> None:
         "found and why, and the next step worth taking.",
     )
     add_scenario(parser)
-    parser.add_argument(
-        "--json", metavar="FILE", help="write the whole report as JSON; - prints it instead of the text"
-    )
+    parser.add_argument("--json", metavar="FILE", help="write the whole report as JSON; - prints it instead")
     parser.add_argument("--html", metavar="FILE", help="write the report as one HTML page that opens offline")
     parser.add_argument("--plot", metavar="FILE", help="draw the timeline (.png, .svg or .pdf)")
-    parser.add_argument(
-        "--compare", metavar="POLICY", help="draw that policy below the scenario's on the same time axis"
-    )
+    parser.add_argument("--compare", metavar="POLICY", help="draw that policy too, on the same time axis")
     add_selection(parser)
     parser.add_argument(
         "--trace",

@@ -37,11 +37,9 @@ def add_selection(parser: Any) -> None:
         "--iterations",
         metavar="FIRST:LAST",
         type=_iterations,
-        help="iterations to draw, as in 1:2 (default: the worst)",
+        help="iterations to draw, as in 1:2",
     )
-    parser.add_argument(
-        "--ranks", metavar="LIST", type=_ranks, help="ranks to draw, as in 0,3 (default: all that differ)"
-    )
+    parser.add_argument("--ranks", metavar="LIST", type=_ranks, help="ranks to draw, as in 0,3")
 
 
 def picture_target(name: str | None, option: str = "--plot") -> Path | None:

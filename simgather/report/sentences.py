@@ -74,7 +74,8 @@ def _compare(report: Report, alternative: Report) -> str:
         text += ", 0 stale reads"
     if ours is not None and theirs is not None and ours.forward_ns and theirs.forward_ns and report.failure is None:
         difference = theirs.forward_ns - ours.forward_ns
-        text += f"; that is {ms(difference, sign=True)} ms ({100 * difference / ours.forward_ns:+.1f} %) of forward time per iteration"
+        relative = 100 * difference / ours.forward_ns
+        text += f"; that is {ms(difference, sign=True)} ms ({relative:+.1f} %) of forward time per iteration"
         if report.verdict == "stale":
             text += (
                 ", the price of reading this step's weights" if difference > 0 else ": correctness costs nothing here"

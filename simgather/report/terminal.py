@@ -48,7 +48,7 @@ def rich_table(table: Table) -> RichTable:
     """The table with a rule under its head; names above units, as in plain text."""
     shown = RichTable(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 0), show_edge=False)
     for column in table.columns:
-        title = column.name if not column.unit else f"{column.name}\n{column.unit}"
+        title = f"{column.name}\n{column.unit}"
         shown.add_column(
             title, justify="left" if column.left else "right", width=column.width, no_wrap=True, overflow="crop"
         )
