@@ -24,7 +24,12 @@ def test_command_line_options() -> None:
         for name, parser in commands.choices.items()
     }
     assert options == {
-        "run": ["--check", "--json", "--plot", "--set", "scenario"],
+        "run": [
+            *("--ascii", "--check", "--compare", "--html", "--iterations", "--json", "--plot", "--ranks", "--set"),
+            *("--trace", "scenario"),
+        ],
+        "compare": ["--json", "--plot", "--policies", "--set", "scenario"],
+        "plot": ["--iterations", "--policies", "--ranks", "--set", "-o/--output", "kind", "scenario"],
         "schema": [],
     }
 

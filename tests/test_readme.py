@@ -41,9 +41,11 @@ def test_command_runs_as_printed(command: str, tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, *words[1:]], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == int("--check" in words), done.stderr
     assert done.stderr == ""
-    for option in ("--plot", "--json"):
+    for option in ("--plot", "--json", "--html", "-o"):
         if option in words:
             assert (tmp_path / words[words.index(option) + 1]).stat().st_size > 0
+    if "--trace" in words:
+        assert len(list((tmp_path / words[words.index("--trace") + 1] / "kineto").iterdir())) == 4
 
 
 def test_printed_output_is_the_real_output(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,5 +71,6 @@ def test_yaml_example_is_a_scenario() -> None:
 
 
 def test_every_linked_file_exists() -> None:
-    for target in re.findall(r"\]\(([^)#]+)\)", README):
-        assert (ROOT / target).exists(), target
+    for page in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md"), ROOT / "plots/README.md"):
+        for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
+            assert target.startswith("http") or (page.parent / target).exists(), (page.name, target)

@@ -86,6 +86,9 @@ def _compare(report: Report, alternative: Report) -> str:
 
 
 def _where_time_goes(report: Report) -> str:
+    policy = alternative_policy(report)
+    if policy is not None:
+        return f"see what {policy} does instead: --set policy={policy}"
     if report.verdict != "safe":
         return "no built-in policy gets this scenario through; mend what the findings name first."
     loss = largest_loss(report)

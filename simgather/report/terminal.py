@@ -27,7 +27,7 @@ STYLES: dict[Verdict, str] = {
 def print_report(report: Report, alternative: Report | None = None, console: Console | None = None) -> None:
     """Print the whole report; `alternative` is the same scenario under the policy to try instead, if any."""
     console = console or Console(highlight=False)
-    console = Console(file=console.file, width=min(console.width, WIDTH), highlight=False, color_system="auto")
+    console.width = min(console.width, WIDTH)
     name, *rest = heading(report)
     console.print(Text(name, "bold"))
     for line in rest:
