@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from simgather.report.advice import alternative_policy, largest_loss
 from simgather.report.report import VERDICTS, Report
-from simgather.report.wording import count, ms, percent, ranges, some
+from simgather.report.wording import count, ms, percent, policy_title, ranges, some
 from simgather.units import format_bytes, format_time
 
 
@@ -13,11 +13,11 @@ def about(report: Report) -> list[str]:
     scenario, workload, costs = report.scenario, report.workload, report.costs
     training = workload.training
     parameters = sum(parameter.numel for module in workload.modules for parameter in module.parameters)
-    policy = scenario.policy.name + (f" (depth {scenario.policy.depth})" if scenario.policy.depth is not None else "")
     return [
         (
-            f"policy {policy}, {count(workload.dp, 'GPU')}, {count(training.iterations, 'iteration')} of "
-            f"{count(training.microbatches, 'microbatch', 'es')}, recompute {training.recompute}"
+            f"policy {policy_title(scenario.policy)}, {count(workload.dp, 'GPU')}, "
+            f"{count(training.iterations, 'iteration')} of {count(training.microbatches, 'microbatch', 'es')}, "
+            f"recompute {training.recompute}"
         ),
         (
             f"{count(len(workload.modules), 'module')}, {parameters:,} parameters of {workload.element_bytes} bytes, "

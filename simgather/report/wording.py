@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from simgather.units import format_count
+
+if TYPE_CHECKING:
+    from simgather.scenario.schema import PolicyChoice
 
 
 def ms(ns: int | None, *, sign: bool = False) -> str | None:
@@ -38,14 +42,23 @@ def count(number: int, noun: str, plural: str = "s") -> str:
 
 def ranges(numbers: Sequence[int], noun: str) -> str:
     """``iteration 3`` or ``iterations 1-4, 7``, from a sorted list."""
-    runs: list[list[int]] = []
+    return f"{noun}{'s' if len(numbers) > 1 else ''} {runs(numbers)}"
+
+
+def runs(numbers: Sequence[int]) -> str:
+    """``1-4, 7`` from a sorted list."""
+    found: list[list[int]] = []
     for number in numbers:
-        if runs and runs[-1][1] == number - 1:
-            runs[-1][1] = number
+        if found and found[-1][1] == number - 1:
+            found[-1][1] = number
         else:
-            runs.append([number, number])
-    text = ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
-    return f"{noun}{'s' if len(numbers) > 1 else ''} {text}"
+            found.append([number, number])
+    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in found)
+
+
+def policy_title(policy: PolicyChoice) -> str:
+    """The policy's name, and its depth if it has one."""
+    return policy.name + (f" (depth {policy.depth})" if policy.depth is not None else "")
 
 
 def some(names: Sequence[str], width: int = 160) -> str:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from simgather.report.html.markup import Markup, element
 from simgather.report.html.places import Jump
-from simgather.report.plot.names import ranges
 from simgather.report.report import Report
+from simgather.report.wording import runs
 from simgather.verdict.findings import KINDS, Finding, FindingKind
 
 MOST_ROWS = 60
@@ -35,7 +35,7 @@ def findings_section(report: Report, jumps: Sequence[Jump | None]) -> Markup:
 def _kind(kind: FindingKind, rows: dict[str, list[Found]]) -> Markup:
     found = [one for row in rows.values() for one, _ in row]
     iterations = sorted({one.iteration for one in found})
-    where = f"{len(found)}x, iteration{'s'[: len(iterations) > 1]} {ranges(iterations)}"
+    where = f"{len(found)}x, iteration{'s'[: len(iterations) > 1]} {runs(iterations)}"
     left_out = len(rows) - MOST_ROWS
     return element(
         "details",

@@ -7,8 +7,8 @@ from simgather.report.explanation import explain
 from simgather.report.html.markup import Markup, element, joined
 from simgather.report.html.places import Jump
 from simgather.report.html.tables import Cell, table
-from simgather.report.plot.names import policy_title
 from simgather.report.report import Report, Verdict
+from simgather.report.wording import policy_title
 from simgather.verdict.measures import Measures
 
 ICONS: dict[Verdict, str] = {
@@ -81,7 +81,7 @@ def _comparison(report: Report, alternative: Report) -> Markup:
         steady = one.steady
         rows.append(
             [
-                policy_title(one),
+                policy_title(one.scenario.policy),
                 badge(one.verdict),
                 wording.ms(steady.forward_ns if steady else None),
                 wording.ms(steady.exposed_ns if steady else None),

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from simgather.report import wording
 from simgather.report.html.markup import Markup, element
 from simgather.report.html.places import Jump
-from simgather.report.plot.names import ranges
 from simgather.report.report import Report
+from simgather.report.wording import runs
 from simgather.units import format_count
 from simgather.verdict.reads import Read
 
@@ -167,7 +167,7 @@ def saw(read: Read) -> str:
             ranks[text].append(rank)
     if len(ranks) == 1 and len(next(iter(ranks.values()))) == len(read.state):
         return f"{next(iter(ranks))} on every rank"
-    return "; ".join(f"{text} on rank {ranges(who)}" for text, who in ranks.items())
+    return "; ".join(f"{text} on rank {runs(who)}" for text, who in ranks.items())
 
 
 def warnings_table(report: Report) -> Markup:
@@ -175,7 +175,7 @@ def warnings_table(report: Report) -> Markup:
     iterations: dict[str, list[int]] = defaultdict(list)
     for iteration, text in report.warnings:
         iterations[text].append(iteration)
-    rows = [[text, ranges(sorted(set(where))), str(len(where))] for text, where in iterations.items()]
+    rows = [[text, runs(sorted(set(where))), str(len(where))] for text, where in iterations.items()]
     heads = [Cell("text", wide=True), Cell("iterations"), Cell("times")]
     return table("What the framework warns", heads, rows[:MOST_ROWS], max(0, len(rows) - MOST_ROWS))
 
@@ -187,7 +187,7 @@ def module_table(report: Report) -> Markup:
         [
             module.name,
             format_count(sum(parameter.numel for parameter in module.parameters)),
-            ranges(sorted({read.bucket for read in reads})) or None,
+            runs(sorted({read.bucket for read in reads})) or None,
             wording.ms(module.forward_ns),
             wording.ms(module.backward_ns),
         ]

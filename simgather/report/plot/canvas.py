@@ -22,9 +22,9 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
 
-from simgather.report.plot.names import policy_title
 from simgather.report.plot.style import ALARM, INK, PAPER, QUIET, VERDICT_COLOURS
 from simgather.report.report import VERDICTS, Report
+from simgather.report.wording import policy_title
 
 WIDTH = 12.0
 DPI = 120
@@ -163,7 +163,7 @@ def write_badge(page: Axes, x: float, y: float, report: Report, size: float = 9)
 
 def write_heading(page: Axes, left: float, y: float, report: Report, note: str = "") -> None:
     """Policy, verdict and what the verdict means; a note at the right end."""
-    policy = policy_title(report)
+    policy = policy_title(report.scenario.policy)
     page.text(left, y, policy, size=10.5, weight="bold", color=INK, va="center_baseline", gid=f"policy-{policy}")
     x = write_badge(page, left + text_width(policy, 10.5, bold=True) + 0.14, y, report) + 0.12
     page.text(WIDTH - 0.2, y, note, size=9, color=INK, va="center_baseline", ha="right", gid="heading-note")

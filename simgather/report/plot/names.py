@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from simgather.report.report import Report
 from simgather.workload.workload import Workload
 
 
@@ -57,20 +56,3 @@ def percent(share: float) -> str:
     if 0.995 <= share < 1:
         return f"{100 * min(share, 0.999):.1f} %"
     return f"{100 * share:.0f} %"
-
-
-def policy_title(report: Report) -> str:
-    """The policy's name, and its depth if it has one."""
-    policy = report.scenario.policy
-    return policy.name + (f" (depth {policy.depth})" if policy.depth is not None else "")
-
-
-def ranges(numbers: Sequence[int]) -> str:
-    """``1-4, 7`` from a sorted list."""
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and runs[-1][1] == number - 1:
-            runs[-1][1] = number
-        else:
-            runs.append([number, number])
-    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)

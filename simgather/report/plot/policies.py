@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from matplotlib.figure import Figure
 
 from simgather.report.plot.bars import Chart, Row, draw_chart, forward_segments
-from simgather.report.plot.names import cut, policy_title
+from simgather.report.plot.names import cut
 from simgather.report.plot.selection import Selection
 from simgather.report.report import Report
+from simgather.report.wording import policy_title
 from simgather.units import format_time
 
 
@@ -29,7 +30,7 @@ def figure(reports: Sequence[Report], selection: Selection) -> Figure:  # noqa: 
 
 def _rows(reports: Sequence[Report], named: bool) -> Iterator[Row]:
     for number, report in enumerate(reports):
-        label = policy_title(report) + (f", {cut(report.scenario.name, 28)}" if named else "")
+        label = policy_title(report.scenario.policy) + (f", {cut(report.scenario.name, 28)}" if named else "")
         gid, row = f"report-{number}", report.steady
         if row is None:
             yield Row(label=label, segments=(), gid=gid, verdict_of=report, note="no forward pass was finished")

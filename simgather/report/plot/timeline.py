@@ -27,7 +27,6 @@ from simgather.report.plot.canvas import (
 from simgather.report.plot.lanes import Lanes, lanes
 from simgather.report.plot.legend import ROW, draw_legend, flowed
 from simgather.report.plot.marks import MARK_ROOM, draw_mark
-from simgather.report.plot.names import policy_title, ranges
 from simgather.report.plot.phases import phases
 from simgather.report.plot.scale import Ruler, unit_for
 from simgather.report.plot.scene import Band
@@ -43,6 +42,7 @@ from simgather.report.plot.selection import (
 from simgather.report.plot.style import INK, PALE, PAPER, QUIET
 from simgather.report.plot.timeline_legend import entries
 from simgather.report.report import Report
+from simgather.report.wording import policy_title, runs
 from simgather.units import format_time
 
 LEFT, RIGHT = 1.42, 0.2
@@ -212,7 +212,7 @@ def _band_labels(page: Axes, panel: _Panel, band: Band, floor: float) -> None:
         0.25, middle, name, size=8.5, weight="bold", color=INK, va="center_baseline", gid=f"rank-{band.rank}.name"
     )
     if band.alike:
-        text = shortened(f"= {ranges(band.alike)}", 0.66, 7)
+        text = shortened(f"= {runs(band.alike)}", 0.66, 7)
         page.text(0.25, middle - 0.15, text, size=7, color=QUIET, va="center_baseline")
 
 
@@ -280,7 +280,7 @@ def _caption(panels: Sequence[_Panel]) -> list[str]:
         text += ", both runs aligned at its start"
     parts = [text + "."]
     for panel in panels:
-        name = f"{policy_title(panel.report)}: " if len(panels) > 1 else ""
+        name = f"{policy_title(panel.report.scenario.policy)}: " if len(panels) > 1 else ""
         drawn = [band.rank for band in panel.bands]
         if len(drawn) < panel.report.workload.dp:
             alike = sum(len(band.alike) for band in panel.bands)

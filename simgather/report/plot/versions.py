@@ -29,10 +29,11 @@ from simgather.report.plot.canvas import (
     write_title,
 )
 from simgather.report.plot.legend import ROW, Entry, draw_legend, flowed
-from simgather.report.plot.names import cut, distinct_names, percent, ranges
+from simgather.report.plot.names import cut, distinct_names, percent
 from simgather.report.plot.selection import Selection, begun, checked_iterations, checked_ranks
 from simgather.report.plot.style import ALARM, INK, PALE, QUIET, mixed
 from simgather.report.report import Report
+from simgather.report.wording import runs
 from simgather.verdict.versions import Mixture, mixtures
 
 LEFT = 2.3
@@ -126,7 +127,7 @@ def _choose(
         places = [place for place in places if place in oldest]
     owners = f"{report.workload.dp} shard{'s'[: report.workload.dp > 1]}, owner 0 at the bottom"
     text = (
-        f"Every cell is a forward read: a column per rank ({ranges(ranks)}, left to right), in it the {owners}; the "
+        f"Every cell is a forward read: a column per rank ({runs(ranks)}, left to right), in it the {owners}; the "
         "rank's own shard is always new."
     )
     if len(places) < len(worst):
