@@ -6,7 +6,8 @@ import pytest
 
 from simgather.report.plot import Selection, draw
 from simgather.report.plot.bars import forward_segments
-from simgather.report.plot.names import bucket_modules, cut, distinct_names, percent, ranges, short_name
+from simgather.report.plot.names import bucket_modules, cut, distinct_names, percent, short_name
+from simgather.report.wording import runs
 from tests.report.plot_scenarios import SCENARIOS, large, report
 from tests.report.test_plot_pictures import ids, svg, words
 
@@ -98,7 +99,7 @@ def test_names_are_short_and_yet_distinct() -> None:
     assert [short_name(name) for name in ("a.b.linear", "a.0", "x", "a.")] == ["linear", "a.0", "x", "a"]
     assert distinct_names(["l.0.qkv", "l.1.qkv", "proj"]) == {"l.0.qkv": "0.qkv", "l.1.qkv": "1.qkv", "proj": "proj"}
     assert cut("abcdefghij", 5) == "ab…ij"
-    assert ranges([1, 2, 3, 7]) == "1-3, 7"
+    assert runs([1, 2, 3, 7]) == "1-3, 7"
     assert [percent(share) for share in (0, 0.75, 0.996, 0.99999, 1)] == ["0 %", "75 %", "99.6 %", "99.9 %", "100 %"]
     assert bucket_modules(report("no time at all").workload, 1) == "B"
 
