@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 from simgather.cli.output import check_target, write_text
-from simgather.cli.scenario import add_scenario, draw_picture, picture_target, policies, simulated
+from simgather.cli.scenario import add_scenario, draw_picture, picture_target, policies, simulated, under_policy
 
 
 def add_to(commands: Any) -> None:
@@ -35,7 +35,8 @@ def run(options: argparse.Namespace) -> int:
     from simgather.scenario.schema import POLICY_NAMES
 
     chosen = options.policies or POLICY_NAMES
-    reports = [simulated(options.scenario, options.overrides, policy) for policy in chosen]
+    asked = simulated(options.scenario, options.overrides)
+    reports = [under_policy(asked, name) for name in chosen]
     text = json.dumps(comparison_to_dict(reports), indent=1) + "\n"
     if json_file is not None:
         write_text(json_file, text)

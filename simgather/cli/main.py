@@ -6,6 +6,7 @@ Exit codes: 0 done; 1 found something (`run --check`); 2 the input cannot be use
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -43,6 +44,8 @@ def make_parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; its exit code."""
+    if sys.stdout is None:
+        sys.stdout = io.StringIO()
     options = make_parser().parse_args(arguments)
     try:
         code: int = options.command(options)

@@ -35,7 +35,19 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """Write the whole file or nothing: to a neighbour first, which then takes its place."""
+    """Write the whole file or nothing: to a neighbour first, which then takes its place.
+
+    Raises:
+        InputError: the system does not let it be written.
+
+    """
+    try:
+        _write(path, data)
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror or error}", source=str(path)) from None
+
+
+def _write(path: Path, data: bytes) -> None:
     if path.exists() and not path.is_file():
         path.write_bytes(data)
         return

@@ -5,7 +5,15 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from simgather.cli.scenario import add_scenario, add_selection, draw_picture, picture_target, policies, simulated
+from simgather.cli.scenario import (
+    add_scenario,
+    add_selection,
+    draw_picture,
+    picture_target,
+    policies,
+    simulated,
+    under_policy,
+)
 
 KINDS = ("timeline", "overlap", "versions", "forward", "policies")
 COMPARING = ("timeline", "policies")
@@ -36,17 +44,15 @@ def add_to(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Simulate and draw."""
     from simgather.errors import InputError
+    from simgather.scenario.schema import POLICY_NAMES
 
     path = picture_target(options.output, "--output")
     if options.policies and options.kind not in COMPARING:
         message = f"the picture {options.kind} shows one policy; set it with --set policy=NAME"
         raise InputError(message, source="--policies")
-    chosen: tuple[str | None, ...] = options.policies or (None,)
-    if options.kind == "policies" and not options.policies:
-        from simgather.scenario.schema import POLICY_NAMES
-
-        chosen = POLICY_NAMES
-    reports = [simulated(options.scenario, options.overrides, policy) for policy in chosen]
+    report = simulated(options.scenario, options.overrides)
+    chosen = options.policies or (POLICY_NAMES if options.kind == "policies" else ())
+    reports = [under_policy(report, name) for name in chosen] or [report]
     if path is not None:
         draw_picture(path, options.kind, reports, options)
     return 0

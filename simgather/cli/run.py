@@ -10,7 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simgather.cli.output import check_target, write_text
-from simgather.cli.scenario import add_scenario, add_selection, draw_picture, picture_target, simulated
+from simgather.cli.scenario import (
+    add_scenario,
+    add_selection,
+    draw_picture,
+    picture_target,
+    policy,
+    simulated,
+    under_policy,
+)
 
 if TYPE_CHECKING:
     from simgather.report.report import Report
@@ -28,7 +36,7 @@ def add_to(commands: Any) -> None:
     parser.add_argument("--json", metavar="FILE", help="write the whole report as JSON; - prints it instead")
     parser.add_argument("--html", metavar="FILE", help="write the report as one HTML page that opens offline")
     parser.add_argument("--plot", metavar="FILE", help="draw the timeline (.png, .svg or .pdf)")
-    parser.add_argument("--compare", metavar="POLICY", help="draw that policy too, on the same time axis")
+    parser.add_argument("--compare", metavar="POLICY", type=policy, help="draw that policy too, on the same time axis")
     add_selection(parser)
     parser.add_argument(
         "--trace",
@@ -45,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
     """Simulate, print, and write what was asked for; 1 if ``--check`` found something."""
     targets = _Targets(options)
     report = simulated(options.scenario, options.overrides)
-    alternative = None if options.json == "-" and targets.html is None else _alternative(report, options)
+    alternative = None if options.json == "-" and targets.html is None else _alternative(report)
     targets.write(report, alternative, options)
     if options.json == "-":
         sys.stdout.write(_json_text(report))
@@ -91,14 +99,14 @@ class _Targets:
 def _compared(report: Report, options: argparse.Namespace) -> Sequence[Report]:
     if options.compare is None:
         return [report]
-    return [report, simulated(options.scenario, options.overrides, options.compare)]
+    return [report, under_policy(report, options.compare)]
 
 
-def _alternative(report: Report, options: argparse.Namespace) -> Report | None:
+def _alternative(report: Report) -> Report | None:
     from simgather.report.advice import alternative_policy
 
-    policy = alternative_policy(report)
-    return None if policy is None else simulated(options.scenario, options.overrides, policy)
+    name = alternative_policy(report)
+    return None if name is None else under_policy(report, name)
 
 
 def _json_text(report: Report) -> str:

@@ -47,16 +47,25 @@ def picture_target(name: str | None, option: str = "--plot") -> Path | None:
     return None if name is None else check_target(name, option, PICTURE_SUFFIXES)
 
 
-def simulated(scenario: str, overrides: Sequence[str], policy: str | None = None) -> Report:
-    """The report of a scenario file, under its own policy or another."""
+def simulated(scenario: str, overrides: Sequence[str]) -> Report:
+    """The report of a scenario file."""
     from simgather.scenario.loader import load, placed
     from simgather.simulation import simulate
 
-    settings = list(overrides) if policy is None else [*overrides, f"policy={policy}"]
     try:
-        return simulate(load(scenario, settings))
+        return simulate(load(scenario, overrides))
     except InputError as error:
-        raise placed(error, scenario, settings) from None
+        raise placed(error, scenario, overrides) from None
+
+
+def under_policy(report: Report, policy: str) -> Report:
+    """The same scenario simulated under another policy."""
+    from simgather.scenario.schema import PolicyChoice
+    from simgather.simulation import simulate
+
+    if report.scenario.policy.name == policy:
+        return report
+    return simulate(report.scenario.model_copy(update={"policy": PolicyChoice.named(policy)}))
 
 
 def policies(text: str) -> tuple[str, ...]:
@@ -64,16 +73,24 @@ def policies(text: str) -> tuple[str, ...]:
     names = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
     if not names:
         raise argparse.ArgumentTypeError("names no policy; write for example megatron-core-0.8,synchronous")
-    return names
+    return tuple(policy(name) for name in names)
 
 
-def draw_picture(path: Path, kind: str, reports: Sequence[Report], options: argparse.Namespace | None = None) -> None:
-    """Draw into a file, whole or not at all; the options say which iterations and ranks."""
-    from simgather.cli.output import write_bytes
+def policy(name: str) -> str:
+    """The name of a policy that exists."""
+    from simgather.scenario.schema import POLICY_NAMES
+
+    if name not in POLICY_NAMES:
+        raise argparse.ArgumentTypeError(f"no policy is named {name!r}; known: {', '.join(POLICY_NAMES)}")
+    return name
+
+
+def picture(path: Path, kind: str, reports: Sequence[Report], options: argparse.Namespace | None = None) -> bytes:
+    """A picture in the format of the file's name; the options say which iterations and ranks."""
     from simgather.report.plot import Selection, draw
 
     selection = None if options is None else Selection(iterations=options.iterations, ranks=options.ranks)
-    write_bytes(path, draw(kind, reports, path.suffix.lower().removeprefix("."), selection))
+    return draw(kind, reports, path.suffix.lower().removeprefix("."), selection)
 
 
 def _iterations(text: str) -> tuple[int, int]:

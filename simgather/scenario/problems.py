@@ -35,10 +35,12 @@ _SENTENCES = {
 def first_error(tree: Tree, errors: Sequence[ErrorDetails]) -> InputError:
     """The error on the first line; among equals, what reading the tree found goes first, then pydantic's order."""
     strangers = {error["loc"][:-1] for error in errors if error["type"] in _UNKNOWN}
+    above = {error["loc"][:length] for error in errors for length in range(len(error["loc"]))}
     problems = list(tree.problems)
     for error in errors:
-        # A misspelt key is both unknown and missing; only the first helps.
-        if not (error["type"] == _MISSING and error["loc"][:-1] in strangers):
+        # A misspelt key is both unknown and missing, and a list of bad items is short of good ones: the cause helps.
+        misspelt = error["type"] == _MISSING and error["loc"][:-1] in strangers
+        if not misspelt and not (error["type"] == "too_short" and error["loc"] in above):
             problems.append(_problem(tree, error))
     # What an override brought in has no line and is what the user touched last.
     first = min(problems, key=lambda found: (found.source is None, found.line or 0))

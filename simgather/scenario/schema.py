@@ -60,7 +60,7 @@ POLICY_NAMES = (
     "synchronous",
     "prefetch",
 )
-MAX_PROGRAM_SIZE = 2_500_000
+MAX_PROGRAM_SIZE = 1_000_000
 _WITH_DEPTH = "prefetch"
 
 
@@ -111,7 +111,11 @@ class PolicyChoice:
 
     @classmethod
     def _from_written(cls, written: str | _PolicyKeys) -> PolicyChoice:
-        name, depth = (written, None) if isinstance(written, str) else (written.name, written.depth)
+        return cls.named(written) if isinstance(written, str) else cls.named(written.name, written.depth)
+
+    @classmethod
+    def named(cls, name: str, depth: int | None = None) -> PolicyChoice:
+        """The built-in policy of that name, with the default depth where it has one and none is given."""
         return cls(name=name, depth=1 if depth is None and name == _WITH_DEPTH else depth)
 
 

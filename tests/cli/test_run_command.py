@@ -136,6 +136,14 @@ def test_unusable_option_is_said_before_any_work(
     assert captured.out == ""
 
 
+@pytest.mark.skipif(not Path("/proc").exists(), reason="needs a folder in which nothing can be made")
+def test_file_that_cannot_be_written_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", A_C_B, "--json", "/proc/report.json"]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("simgather: ")
+    assert error.count("\n") == 1
+
+
 def test_unknown_option_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stopped:
         main(["run", ISSUE, "--chekc"])

@@ -138,7 +138,7 @@ def test_a_program_too_large_is_refused_before_it_is_built(changed):
         changed(("iterations: 3", "iterations: 100_000"), ("microbatches: 1", "microbatches: 1000"))
     assert str(caught.value).endswith(
         "s.yaml: asks for 1,200,000,000 kernels (100,000 iterations x 1,000 training.microbatches x 3 steps of the "
-        "forward pass x 4 cluster.gpus); at most 2,500,000: lower iterations or training.microbatches"
+        "forward pass x 4 cluster.gpus); at most 1,000,000: lower iterations or training.microbatches"
     )
 
 
@@ -241,3 +241,16 @@ def test_a_mapping_that_holds_itself_is_refused():
     loop["model"] = loop
     with pytest.raises(InputError, match="nested more than 40 deep"):
         load(loop)
+
+
+def test_bad_items_of_a_list_are_named_and_not_that_the_list_lacks_good_ones(tmp_path):
+    path = tmp_path / "s.yaml"
+    path.write_text(
+        "policy: synchronous\n"
+        "cluster: {gpus: 4, gather: {times: [1 ms]}}\n"
+        "model:\n"
+        "  modules:\n"
+        "    - {name: A, params: {w: 1M}, forward: -1 ms}\n"
+    )
+    with pytest.raises(InputError, match=r"s.yaml:5: model.modules\[0\].forward: "):
+        load(path)
