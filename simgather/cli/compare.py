@@ -7,8 +7,8 @@ import json
 import sys
 from typing import Any
 
-from simgather.cli.output import check_target, write_text
-from simgather.cli.scenario import add_scenario, draw_picture, picture_target, policies, simulated, under_policy
+from simgather.cli.output import check_target, write_bytes
+from simgather.cli.scenario import add_scenario, picture, picture_target, policies, simulated, under_policy
 
 
 def add_to(commands: Any) -> None:
@@ -38,9 +38,9 @@ def run(options: argparse.Namespace) -> int:
     asked = simulated(options.scenario, options.overrides)
     reports = [under_policy(asked, name) for name in chosen]
     text = json.dumps(comparison_to_dict(reports), indent=1) + "\n"
-    if json_file is not None:
-        write_text(json_file, text)
     if plot_file is not None:
-        draw_picture(plot_file, "policies", reports)
+        write_bytes(plot_file, picture(plot_file, "policies", reports))
+    if json_file is not None:
+        write_bytes(json_file, text.encode())
     sys.stdout.write(text if options.json == "-" else render(reports))
     return 0

@@ -29,11 +29,6 @@ def check_target(name: str, option: str, suffixes: Sequence[str] = ()) -> Path:
     return path
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write the whole file or nothing."""
-    write_bytes(path, text.encode())
-
-
 def write_bytes(path: Path, data: bytes) -> None:
     """Write the whole file or nothing: to a neighbour first, which then takes its place.
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from simgather.cli.output import write_bytes
 from simgather.cli.scenario import (
     add_scenario,
     add_selection,
-    draw_picture,
+    picture,
     picture_target,
     policies,
     simulated,
@@ -54,5 +55,5 @@ def run(options: argparse.Namespace) -> int:
     chosen = options.policies or (POLICY_NAMES if options.kind == "policies" else ())
     reports = [under_policy(report, name) for name in chosen] or [report]
     if path is not None:
-        draw_picture(path, options.kind, reports, options)
+        write_bytes(path, picture(path, options.kind, reports, options))
     return 0

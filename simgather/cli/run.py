@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from simgather.cli.output import check_target, write_text
+from simgather.cli.output import check_target, write_bytes
 from simgather.cli.scenario import (
     add_scenario,
     add_selection,
-    draw_picture,
+    picture,
     picture_target,
     policy,
     simulated,
@@ -81,19 +81,22 @@ class _Targets:
             check_trace_target(self.trace)
 
     def write(self, report: Report, alternative: Report | None, options: argparse.Namespace) -> None:
-        """Write every file that was asked for."""
+        """Write every file that was asked for, once all of them are made."""
+        files: list[tuple[Path, bytes]] = []
         if self.json is not None:
-            write_text(self.json, _json_text(report))
+            files.append((self.json, _json_text(report).encode()))
         if self.html is not None:
             from simgather.report.html import html_page
 
-            write_text(self.html, html_page(report, alternative))
+            files.append((self.html, html_page(report, alternative).encode()))
         if self.plot is not None:
-            draw_picture(self.plot, "timeline", _compared(report, options), options)
+            files.append((self.plot, picture(self.plot, "timeline", _compared(report, options), options)))
         if self.trace is not None:
             from simgather.report.trace import write_traces
 
             write_traces(report, self.trace)
+        for path, data in files:
+            write_bytes(path, data)
 
 
 def _compared(report: Report, options: argparse.Namespace) -> Sequence[Report]:
