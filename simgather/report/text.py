@@ -113,8 +113,21 @@ def _forward(report: Report) -> Section:
     return Section(
         title="forward pass on the slowest rank; forward = compute + exposed + host",
         table=Table(FORWARD_COLUMNS, rows),
-        lines=_left_out(len(iterations) - len(shown), "iterations"),
+        lines=_left_out(len(iterations) - len(shown), "iterations") + _rendezvous(report),
     )
+
+
+def _rendezvous(report: Report) -> tuple[str, ...]:
+    """Which rank the others wait for, where any does."""
+    if report.steady is None:
+        return ()
+    iteration = report.steady.iteration
+    rows = [row for row in report.measures if row.iteration == iteration]
+    longest = max(row.rendezvous_ns for row in rows)
+    last = min(rows, key=lambda row: row.rendezvous_ns)
+    if not longest:
+        return ()
+    return (f"# iteration {iteration}: ranks spin up to {ms(longest)} ms in rendezvous, rank {last.rank} the least",)
 
 
 def _forward_row(row: Measures, stale: int) -> list[str | None]:

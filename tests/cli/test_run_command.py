@@ -47,6 +47,11 @@ def test_columns_of_the_forward_table_add_up(capsys: pytest.CaptureFixture[str])
         assert forward == compute + exposed + host
 
 
+def test_skewed_ranks_are_said_to_wait_in_rendezvous(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", A_C_B, "--set", "cluster.compute_skew=[1, 1, 1.1, 1]"]) == 0
+    assert "ms in rendezvous, rank 2 the least" in capsys.readouterr().out
+
+
 def test_check_exits_with_1_when_something_is_found_and_0_when_not() -> None:
     assert main(["run", ISSUE, "--check"]) == 1
     assert main(["run", FIXED, "--check"]) == 0
