@@ -9,6 +9,7 @@ from fractions import Fraction
 
 from simgather.costs.collective import transfer_ns
 from simgather.costs.costs import Costs
+from simgather.costs.link import find_link, link_transfer_ns
 from simgather.costs.roofline import Gpu, duration_ns, find_gpu
 from simgather.errors import InputError
 from simgather.megatron.gpt import build_gpt
@@ -70,7 +71,7 @@ def make_job(scenario: Scenario) -> Job:
         orders=orders,
         training=training,
     )
-    gather_ns = _collective_times(cluster.gather, workload, "cluster.gather.times")
+    gather_ns = _collective_times(cluster.gather, workload, "cluster.gather")
     skew = cluster.compute_skew or (1,) * cluster.gpus
     costs = Costs(
         launch_ns=cluster.host.launch_ns,
@@ -80,7 +81,7 @@ def make_job(scenario: Scenario) -> Job:
         gather_ns=gather_ns,
         reduce_scatter_ns=gather_ns
         if cluster.reduce_scatter is None
-        else _collective_times(cluster.reduce_scatter, workload, "cluster.reduce_scatter.times"),
+        else _collective_times(cluster.reduce_scatter, workload, "cluster.reduce_scatter"),
         skew=tuple(Fraction(factor) for factor in skew),
     )
     return Job(workload=workload, costs=costs, connections=cluster.connections, notes=model.notes)
@@ -287,9 +288,13 @@ def _collective_times(cost: CollectiveCost, workload: Workload, key: str) -> tup
         if len(cost.times_ns) != len(workload.buckets):
             raise InputError(
                 f"{len(cost.times_ns)} times for {len(workload.buckets)} buckets; give one per bucket, in gather order",
-                key=key,
+                key=f"{key}.times",
             )
         return cost.times_ns
+    link = None if cost.link is None else find_link(cost.link, key=f"{key}.link")
+    if link is not None:
+        sizes = (bucket.numel * workload.element_bytes for bucket in workload.buckets)
+        return tuple(link_transfer_ns(size_bytes, ranks=workload.dp, link=link) for size_bytes in sizes)
     return tuple(
         transfer_ns(
             bucket.numel * workload.element_bytes,

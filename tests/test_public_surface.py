@@ -40,7 +40,7 @@ def test_scenario_keys() -> None:
         *("name", "policy", "iterations", "cluster", "model", "buckets", "forward", "training"),
         *("depth",),
         *("gpus", "gather", "reduce_scatter", "host", "connections", "compute_skew", "gpu"),
-        *("latency", "bus_bandwidth", "times", "launch", "wait", "collective", "flops", "memory_bandwidth"),
+        *("latency", "bus_bandwidth", "link", "times", "launch", "wait", "collective", "flops", "memory_bandwidth"),
         *("dtype", "modules", "megatron", "spec", "params", "backward", "frozen"),
         *("shape", "elements", "shared_embedding"),
         *("size", "groups", "pad_for_high_nccl_busbw"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from simgather.costs.link import find_link
 from simgather.report.advice import alternative_policy, largest_loss
 from simgather.report.report import VERDICTS, Report
 from simgather.report.wording import count, ms, percent, policy_title, ranges, some
@@ -53,6 +54,9 @@ def _gather_cost(report: Report) -> str:
     gather = report.scenario.cluster.gather
     if gather.times_ns is not None:
         return "fixed times per bucket, from the scenario"
+    if gather.link is not None:
+        link = find_link(gather.link)
+        return f"NCCL's ring model over {link.name} ({link.source})"
     return (
         f"latency {format_time(gather.latency_ns or 0)} + size x (n-1)/n / {format_bytes(gather.bus_bandwidth or 0)}/s"
     )

@@ -70,6 +70,7 @@ def _cost(cost: CollectiveCost) -> dict[str, Any]:
     return _given(
         latency=_time(cost.latency_ns),
         bus_bandwidth=None if bandwidth is None else BANDWIDTH.exact(bandwidth),
+        link=cost.link,
         times=None if cost.times_ns is None else [TIME.exact(ns) for ns in cost.times_ns],
     )
 

@@ -67,10 +67,10 @@ B = "{name: B, params: {weight: 67M}, forward: 1.2 ms}"
         # cluster
         (", bus_bandwidth: 340 GB/s", "", "6: cluster.gather: needs bus_bandwidth beside latency"),
         ("latency: 20 us, ", "", "6: cluster.gather: needs latency beside bus_bandwidth"),
-        ("{latency: 20 us, bus_bandwidth: 340 GB/s}", "{}", "6: cluster.gather: needs latency and bus_bandwidth, or times"),
+        ("{latency: 20 us, bus_bandwidth: 340 GB/s}", "{}", "6: cluster.gather: needs latency and bus_bandwidth, or link, or times"),
         ("latency: 20 us", "latency: 20 us, times: [1 ms]", "6: cluster.gather.latency: times and latency exclude each other; remove one"),
-        ("latency: 20 us", "link: nvlink-h100", "6: cluster.gather.link: is not supported yet; write latency and bus_bandwidth"),
-        ("latency: 20 us", "table: a.log", "6: cluster.gather.table: is not supported yet; write latency and bus_bandwidth"),
+        ("latency: 20 us", "link: nvlink-h100", "6: cluster.gather.bus_bandwidth: link and bus_bandwidth exclude each other; remove one"),
+        ("latency: 20 us", "table: a.log", "6: cluster.gather.table: is not supported yet; write latency and bus_bandwidth, or link"),
         ("[1, 1, 1.1, 1]", "[1, 1]", "9: cluster.compute_skew: needs one factor per rank: 4 of them, got 2"),
         ("[1, 1, 1.1, 1]", "[1, 1, 0, 1]", "9: cluster.compute_skew[2]: a factor is above 0 and at most 1000"),
         ("[1, 1, 1.1, 1]", "[1, 1, .nan, 1]", "9: cluster.compute_skew[2]: a factor is above 0 and at most 1000"),
