@@ -1,7 +1,7 @@
 """NCCL's ring model against measured tables, with the stated tolerances.
 
-The points are all-gathers of nccl-tests on 4 and 8 H100 SXM with NVLink, total output bytes and microseconds; two numbers
-are two machines.
+The points are all-gathers of nccl-tests on 4 and 8 H100 SXM with NVLink, total output bytes and microseconds; two
+numbers are two machines.
 """
 
 from __future__ import annotations
