@@ -23,7 +23,7 @@ from simgather.scenario.schema import (
     UseSpec,
     check_program_size,
 )
-from simgather.workload.layout import Bucket, default_bucket_size, lay_out, lay_out_groups
+from simgather.workload.layout import Bucket, Layout, default_bucket_size, lay_out_groups
 from simgather.workload.model import Module, Parameter, Use
 from simgather.workload.workload import Order, Training, Workload, make_workload
 
@@ -32,11 +32,16 @@ ELEMENT_BYTES = {"fp32": 4, "bf16": 2, "fp16": 2, "fp8": 1}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """A scenario with everything resolved; `notes` say what was assumed on the way."""
+    """A scenario with everything resolved; `notes` say what was assumed on the way.
+
+    `layout` is how the buckets came about, `megatron` the launch script's job if there is one.
+    """
 
     workload: Workload
     costs: Costs
     connections: int
+    layout: Layout
+    megatron: MegatronJob | None
     notes: tuple[str, ...]
 
 
@@ -59,7 +64,8 @@ def make_job(scenario: Scenario) -> Job:
     """
     model = _model(scenario)
     cluster = scenario.cluster
-    buckets = _buckets(scenario, model)
+    layout = _layout(scenario, model)
+    buckets = _buckets(scenario, model, layout)
     training = _training(scenario, model)
     orders = _orders(scenario, model)
     check_program_size(scenario, max(len(order) for rank in orders for order in rank), training.microbatches)
@@ -84,7 +90,14 @@ def make_job(scenario: Scenario) -> Job:
         else _collective_times(cluster.reduce_scatter, workload, "cluster.reduce_scatter"),
         skew=tuple(Fraction(factor) for factor in skew),
     )
-    return Job(workload=workload, costs=costs, connections=cluster.connections, notes=model.notes)
+    return Job(
+        workload=workload,
+        costs=costs,
+        connections=cluster.connections,
+        layout=layout,
+        megatron=model.megatron,
+        notes=model.notes,
+    )
 
 
 def _model(scenario: Scenario) -> _Model:
@@ -146,8 +159,6 @@ def _megatron_model(model: MegatronModel, scenario: Scenario) -> _Model:
     ]
     if job.unknown:
         notes.append(f"{model.source}: unknown flags, taken to change nothing here: {' '.join(job.unknown)}")
-    if not job.overlap_param_gather:
-        notes.append(f"{model.source}: no --overlap-param-gather; simulated as if it were given")
     return _Model(modules=modules, registered_order=order, dtype=job.dtype, megatron=job, notes=tuple(notes))
 
 
@@ -189,13 +200,11 @@ def _training(scenario: Scenario, model: _Model) -> Training:
     )
 
 
-def _buckets(scenario: Scenario, model: _Model) -> tuple[Bucket, ...]:
+def _layout(scenario: Scenario, model: _Model) -> Layout:
     asked, dp, megatron = scenario.buckets, scenario.cluster.gpus, model.megatron
-    pad = asked.pad_for_high_nccl_busbw or (megatron is not None and megatron.pad_for_high_nccl_busbw)
-    if asked.groups is not None:
-        return lay_out_groups(_groups(asked.groups, model.modules), dp=dp, pad_for_high_nccl_busbw=pad)
     size: int | None = default_bucket_size(dp)
-    if asked.one:
+    by_default = False
+    if asked.one or asked.groups is not None:
         size = None
     elif asked.size_elements is not None:
         size = asked.size_elements
@@ -205,13 +214,23 @@ def _buckets(scenario: Scenario, model: _Model) -> tuple[Bucket, ...]:
         size = None
     elif megatron is not None and megatron.bucket_size is not None:
         size = megatron.bucket_size
-    return lay_out(
-        model.modules,
+    else:
+        by_default = True
+    return Layout(
         dp=dp,
         bucket_size=size,
-        pad_for_high_nccl_busbw=pad,
+        by_default=by_default,
+        pad_for_high_nccl_busbw=asked.pad_for_high_nccl_busbw
+        or (megatron is not None and megatron.pad_for_high_nccl_busbw),
         splits_shared_embedding=POLICIES[scenario.policy.name].splits_shared_embedding,
     )
+
+
+def _buckets(scenario: Scenario, model: _Model, layout: Layout) -> tuple[Bucket, ...]:
+    if scenario.buckets.groups is None:
+        return layout.buckets(model.modules)
+    groups = _groups(scenario.buckets.groups, model.modules)
+    return lay_out_groups(groups, dp=layout.dp, pad_for_high_nccl_busbw=layout.pad_for_high_nccl_busbw)
 
 
 def _groups(groups: Sequence[Sequence[str]], modules: Sequence[Module]) -> list[list[tuple[int, Parameter]]]:

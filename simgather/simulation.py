@@ -6,6 +6,7 @@ from functools import partial
 
 from simgather.engine.machine import simulate as run_machine
 from simgather.job import make_job
+from simgather.lint.rules import remarks
 from simgather.policies import make_policy
 from simgather.program.build import build_program
 from simgather.program.collectives import match_collectives
@@ -47,6 +48,7 @@ def simulate(scenario: Scenario) -> Report:
         failure=_first_failure(program),
         measures=measure(timeline, job.costs, job.workload),
         notes=job.notes,
+        remarks=remarks(scenario, job),
     )
 
 

@@ -90,7 +90,19 @@ def test_report_fields() -> None:
     lists = {key: value for key, value in report.items() if isinstance(value, list) and value}
     first = {key: sorted(value[0]) for key, value in lists.items() if isinstance(value[0], dict)}
     assert sorted(report) == [
-        *("buckets", "error", "events", "findings", "gathers", "iterations", "notes", "reads", "scenario", "schema"),
+        *(
+            "buckets",
+            "error",
+            "events",
+            "findings",
+            "gathers",
+            "iterations",
+            "notes",
+            "reads",
+            "remarks",
+            "scenario",
+            "schema",
+        ),
         *("stale_reads", "summary", "warnings"),
     ]
     assert sorted(report["scenario"]) == ["gpus", "iterations", "name", "policy"]

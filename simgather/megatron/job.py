@@ -29,6 +29,7 @@ class MegatronJob:
     recompute: Literal["none", "full"]
     dtype: Dtype
     overlap_param_gather: bool
+    overlap_grad_reduce: bool
     distributed_optimizer: bool
     notes: tuple[str, ...]
     unknown: tuple[str, ...]
@@ -46,7 +47,6 @@ def read_job(text: str, source: str, *, spec: Spec, gpus: int | None) -> Megatro
     """
     flags = sort_arguments(read_arguments(text, source), source)
     _check_spec(flags, spec)
-    _check_overlap(flags)
     dtype = _dtype(flags)
     config, notes = read_config(flags, dtype)
     recompute = _recompute(flags, config.num_layers)
@@ -59,6 +59,7 @@ def read_job(text: str, source: str, *, spec: Spec, gpus: int | None) -> Megatro
         recompute=recompute,
         dtype=dtype,
         overlap_param_gather=flags.has("overlap-param-gather"),
+        overlap_grad_reduce=flags.has("overlap-grad-reduce"),
         distributed_optimizer=flags.has("use-distributed-optimizer"),
         notes=notes + _notes(flags, dtype, recompute),
         unknown=flags.unknown,
@@ -75,13 +76,6 @@ def _check_spec(flags: Flags, spec: Spec) -> None:
         raise flags.error("spec", f"local contradicts the scenario, which has spec: {spec}")
     if flags.has("spec") and custom != ("local",):
         raise flags.error("spec", f"a custom layer specification is not supported yet, got {shown(' '.join(custom))}")
-
-
-def _check_overlap(flags: Flags) -> None:
-    if flags.has("overlap-param-gather"):
-        for needed in ("use-distributed-optimizer", "overlap-grad-reduce"):
-            if not flags.has(needed):
-                raise flags.error("overlap-param-gather", f"needs --{needed}, as Megatron does")
 
 
 def _dtype(flags: Flags) -> Dtype:

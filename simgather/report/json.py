@@ -43,6 +43,7 @@ def report_to_dict(report: Report) -> dict[str, Any]:
         },
         "iterations": [_measures(row) for row in report.measures],
         "notes": list(report.notes),
+        "remarks": [asdict(remark) for remark in report.remarks],
         "summary": _summary(report),
     }
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from simgather.costs.costs import Costs
 from simgather.engine.timeline import Timeline
+from simgather.lint.remark import Remark
 from simgather.program.operations import FrameworkFailure
 from simgather.report.json import report_to_dict
 from simgather.verdict.findings import Finding
@@ -33,7 +34,11 @@ VERDICTS: dict[Verdict, str] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """One simulated scenario. `notes` say what was assumed; `warnings` are the framework's own: (iteration, text)."""
+    """One simulated scenario.
+
+    `notes` say what was assumed; `warnings` are the framework's own: (iteration, text); `remarks` are what is known of
+    such jobs, whatever the verdict.
+    """
 
     scenario: Scenario
     workload: Workload
@@ -45,6 +50,7 @@ class Report:
     failure: FrameworkFailure | None
     measures: tuple[Measures, ...]
     notes: tuple[str, ...]
+    remarks: tuple[Remark, ...]
 
     @cached_property
     def stale_reads(self) -> tuple[Read, ...]:

@@ -73,6 +73,7 @@ def sections(report: Report, alternative: Report | None = None) -> list[Section]
         Section(title="why", lines=tuple(_sentences(explain(report)))),
         Section(title="the framework stops", lines=tuple(_failure(report))),
         Section(title="the framework warns", lines=tuple(_warnings(report))),
+        Section(title="notes", lines=tuple(_remarks(report))),
         Section(title="next step", lines=tuple(_sentences([next_step(report, alternative)]))),
     ]
     return [part for part in parts if part.table or part.lines]
@@ -167,6 +168,14 @@ def _warnings(report: Report) -> Iterator[str]:
         yield f"{len(report.warnings)}x, {ranges(iterations, 'iteration')}:"
         for text in dict.fromkeys(text for _, text in report.warnings):
             yield from wrap(text, WIDTH, initial_indent="  ", subsequent_indent="  ")
+
+
+def _remarks(report: Report) -> Iterator[str]:
+    for remark in report.remarks:
+        yield from wrap(f"{remark.rule}: {remark.text}", WIDTH, subsequent_indent="  ")
+        yield from wrap(
+            f"see {remark.see}", WIDTH, initial_indent="  ", subsequent_indent="    ", break_long_words=False
+        )
 
 
 def _left_out(count: int, what: str) -> tuple[str, ...]:

@@ -59,6 +59,30 @@ def default_bucket_size(dp: int) -> int:
     return max(DEFAULT_BUCKET_SIZE, DEFAULT_BUCKET_SIZE_PER_RANK * dp)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """How a job's parameters are put into buckets; `bucket_size` None is one bucket, or buckets chosen by hand.
+
+    `by_default` says that the size is Megatron's own for `dp` ranks.
+    """
+
+    dp: int
+    bucket_size: int | None
+    by_default: bool
+    pad_for_high_nccl_busbw: bool
+    splits_shared_embedding: bool
+
+    def buckets(self, modules: Sequence[Module]) -> tuple[Bucket, ...]:
+        """The buckets of modules in registration order, in gather order."""
+        return lay_out(
+            modules,
+            dp=self.dp,
+            bucket_size=self.bucket_size,
+            pad_for_high_nccl_busbw=self.pad_for_high_nccl_busbw,
+            splits_shared_embedding=self.splits_shared_embedding,
+        )
+
+
 def lay_out(
     modules: Sequence[Module],
     *,

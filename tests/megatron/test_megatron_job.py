@@ -236,8 +236,6 @@ def test_a_misspelt_flag_names_the_right_one(written: str, meant: str) -> None:
         ("--max-position-embeddings 16", "--max-position-embeddings: 16 is less than --seq-length 32"),
         ("--vocab-size 100 --padded-vocab-size 64", "--padded-vocab-size: 64 is less than the vocabulary of 100"),
         ("--no-position-embedding", "--no-position-embedding: is deprecated in Megatron"),
-        ("--overlap-param-gather --overlap-grad-reduce", "--overlap-param-gather: needs --use-distributed-optimizer"),
-        ("--overlap-param-gather --use-distributed-optimizer", "--overlap-param-gather: needs --overlap-grad-reduce"),
         ("--transformer-impl transformer_engine", "--transformer-impl: transformer_engine contradicts the scenario"),
         ("--spec a.b c", "--spec: a custom layer specification is not supported yet"),
         ("--recompute-granularity half", "--recompute-granularity: must be one of full, selective"),

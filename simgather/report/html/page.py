@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
+from collections.abc import Sequence
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
@@ -101,8 +102,7 @@ def _bar() -> Markup:
 
 
 def _scenario(report: Report) -> Markup:
-    notes = [*report.notes]
-    assumed = element("ul", [element("li", note) for note in notes]) if notes else element("p", "None.", class_="quiet")
+    remarks = [f"{remark.rule}: {remark.text} See {remark.see}" for remark in report.remarks]
     return element(
         "section",
         element("h2", "Scenario"),
@@ -117,11 +117,17 @@ def _scenario(report: Report) -> Markup:
         element(
             "pre", element("code", scenario_yaml(report.scenario), id="scenario-yaml"), tabindex=0, class_="scroll"
         ),
-        element("h3", "Notes and assumptions"),
-        assumed,
+        element("h3", "Assumptions"),
+        _listed(report.notes),
+        element("h3", "Notes"),
+        _listed(remarks),
         class_="card",
         id="scenario",
     )
+
+
+def _listed(texts: Sequence[str]) -> Markup:
+    return element("ul", [element("li", text) for text in texts]) if texts else element("p", "None.", class_="quiet")
 
 
 def _json(identity: str, data: dict[str, Any]) -> Markup:
