@@ -179,8 +179,8 @@ def _unused_parameters(_: Scenario, job: Job) -> Iterator[Remark]:
         yield Remark(
             rule="unused-parameters",
             text=f"{unused[0]}{f' and {len(unused) - 1} more' if len(unused) > 1 else ''} is trained but never runs: "
-            "its bucket never has all gradients, and Megatron stops with 'Communication call has not been issued for this "
-            "bucket'.",
+            "its bucket never has all gradients, and Megatron stops with 'Communication call has not been issued for "
+            "this bucket'.",
             see=f"{_ISSUE}1150",
         )
 
