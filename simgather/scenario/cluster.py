@@ -2,64 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Annotated, Any
 
-from pydantic import ConfigDict, Field, GetCoreSchemaHandler, PlainValidator, Tag, WithJsonSchema, model_validator
-from pydantic_core import CoreSchema
+from pydantic import Field, PlainValidator, WithJsonSchema, model_validator
 
-from simgather.scenario.fields import Bandwidth, ComputeRate, Name, Section, Time, Whole, by_shape, problem, read_as
+from simgather.scenario.collective import CollectiveCost
+from simgather.scenario.fields import Section, Time, Whole, problem
+from simgather.scenario.gpu import Gpu
 
 MAX_GPUS = 16_384
 _MAX_SKEW = 1000
-
-
-class CollectiveCost(Section):
-    """What a collective costs: latency and bus bandwidth, a named link, or one fixed time per bucket in gather order.
-
-    Exactly one of the three forms is set. Whether `times_ns` has one entry per bucket, and whether there is such a
-    `link`, is known only where buckets and links are, so it is checked there.
-    """
-
-    model_config = ConfigDict(
-        json_schema_extra={
-            "oneOf": [
-                {"required": ["latency", "bus_bandwidth"], "properties": {"times": False, "link": False}},
-                {"required": ["times"], "properties": {"latency": False, "bus_bandwidth": False, "link": False}},
-                {"required": ["link"], "properties": {"latency": False, "bus_bandwidth": False, "times": False}},
-            ]
-        }
-    )
-
-    latency_ns: Time | None = Field(None, alias="latency", description="Fixed part of each collective's time.")
-    bus_bandwidth: Bandwidth | None = Field(None, description="Bus bandwidth, as nccl-tests defines it.")
-    link: Name | None = Field(
-        None, description="A link of one node, through NCCL's ring model.", examples=["nvlink-h100"]
-    )
-    times_ns: Annotated[tuple[Time, ...], Field(min_length=1)] | None = Field(
-        None, alias="times", description="Time of each bucket's collective, in gather order."
-    )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _refuse_what_is_to_come(cls, written: Any) -> Any:
-        if isinstance(written, dict) and "table" in written:
-            raise problem("is not supported yet; write latency and bus_bandwidth, or link", "table")
-        return written
-
-    @model_validator(mode="after")
-    def _check_form(self) -> CollectiveCost:
-        modelled = {"latency": self.latency_ns, "bus_bandwidth": self.bus_bandwidth}
-        whole = [key for key, value in (("times", self.times_ns), ("link", self.link)) if value is not None]
-        given = [key for key, value in modelled.items() if value is not None] + whole[1:]
-        if whole and given:
-            raise problem(f"{whole[0]} and {given[0]} exclude each other; remove one", given[0])
-        if not whole and len(given) < 2:
-            missing = next(key for key in modelled if key not in given)
-            beside = f" beside {given[0]}" if given else " and bus_bandwidth, or link, or times"
-            raise problem(f"needs {missing}{beside}")
-        return self
 
 
 class Host(Section):
@@ -68,38 +21,6 @@ class Host(Section):
     launch_ns: Time = Field(0, alias="launch", description="Launching a kernel.")
     wait_ns: Time = Field(0, alias="wait", description="Making the compute stream wait for a collective.")
     collective_ns: Time = Field(0, alias="collective", description="Dispatching a collective.")
-
-
-class _GpuRates(Section):
-    flops: ComputeRate = Field(description="Matrix-multiply rate that kernels reach.", examples=["690 TFLOP/s"])
-    memory_bandwidth: Bandwidth = Field(
-        description="Device memory bandwidth that kernels reach.", examples=["3.35 TB/s"]
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gpu:
-    """The GPU whose roofline times a Megatron model: a known `name`, or both rates. What is not given is None."""
-
-    name: str | None = None
-    flops_per_second: int | None = None
-    memory_bytes_per_second: int | None = None
-
-    @classmethod
-    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return read_as(cls, cls._from_written, _GpuWritten, handler)
-
-    @classmethod
-    def _from_written(cls, written: str | _GpuRates) -> Gpu:
-        if isinstance(written, str):
-            return cls(name=written)
-        return cls(flops_per_second=written.flops, memory_bytes_per_second=written.memory_bandwidth)
-
-
-_GpuWritten = Annotated[
-    Annotated[Name, Tag("gpu by name")] | Annotated[_GpuRates, Tag("gpu by rates")],
-    by_shape(mapping="gpu by rates", other="gpu by name"),
-]
 
 
 def _read_factor(written: Any) -> Decimal:

@@ -24,8 +24,10 @@ from pydantic import (
 from pydantic_core import CoreSchema
 
 from simgather.errors import LimitError
-from simgather.scenario.cluster import Cluster, CollectiveCost, Gpu, Host
+from simgather.scenario.cluster import Cluster, Host
+from simgather.scenario.collective import CollectiveCost
 from simgather.scenario.fields import BucketSize, Flag, Name, Section, Time, Whole, by_shape, nearest, problem, read_as
+from simgather.scenario.gpu import Gpu
 from simgather.scenario.modules import ExplicitModel, MegatronModel, ModuleSpec, ParameterSpec
 from simgather.scenario.order import Forward, Orders, UseSpec
 from simgather.units import Size
